@@ -22,8 +22,14 @@ export {
   isTimerMs,
   type OptionCheck,
 } from "./base/check-option.ts";
-export { checkKnown, misspeltOption, nearestName, type OptionKinds } from "./base/known-options.ts";
-export { isRecord, sameJson } from "./base/json-values.ts";
+export {
+  checkKnown,
+  nearestName,
+  type OptionGroup,
+  type OptionKind,
+  type OptionKinds,
+} from "./base/known-options.ts";
+export { isPlainRecord, isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";

@@ -102,7 +102,10 @@ export async function loadTools(
   return (await Promise.all(offered.map((tool) => dressTool(tool, options)))).flat();
 }
 
-const optionsSchema = optionalOptions({ onUnavailable: "onUnavailable", connections: "names" });
+const optionsSchema = optionalOptions({
+  onUnavailable: { oneOf: ["omit", "throw"] },
+  connections: "names",
+});
 /** The adapter has these options, but the names of tools belong to their connections. */
 const fixedOptions = ["prefixToolNameWithServerName", "additionalToolNamePrefix"];
 

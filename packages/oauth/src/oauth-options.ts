@@ -102,11 +102,8 @@ const clientChecks: OptionKinds<OAuthClient> = {
   clientSecret: "text",
   privateKey: "anything",
   keyId: "text",
-  tokenEndpointAuthMethod: (value, field) => {
-    const methods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
-    if (!methods.includes(String(value))) {
-      throw invalidOption(field, `must be one of ${methods.join(", ")}`);
-    }
+  tokenEndpointAuthMethod: {
+    oneOf: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
   },
   authorizationParameters: (value, field) => {
     const isRight =
@@ -116,10 +113,12 @@ const clientChecks: OptionKinds<OAuthClient> = {
     if (taken !== undefined) throw invalidOption(`${field}.${taken}`, "is set by this package");
   },
   clientCredentials: "flag",
-  scopes: (value, field) => {
-    const isList = Array.isArray(value) && value.every((scope) => typeof scope === "string");
-    const areScopes = isList && readScopes(value).length === value.length;
-    if (!areScopes) throw invalidOption(field, "must be a list of scopes");
+  scopes: {
+    test: (value) =>
+      Array.isArray(value) &&
+      value.every((scope) => typeof scope === "string") &&
+      readScopes(value).length === value.length,
+    fix: "must be a list of scopes",
   },
 };
 
@@ -133,16 +132,14 @@ const {
 
 const enterpriseChecks: OptionKinds<EnterpriseOptions> = {
   issuer: httpUrl,
-  client: (value, field) => {
-    const client = value as EnterpriseOptions["client"];
-    checkKnown(client, atProvider, { path: field, required: ["clientId"] });
-  },
+  client: { options: atProvider, required: ["clientId"] },
   idToken: "function",
   loginUrl: httpUrl,
   isRequired: "flag",
 };
 
 const workloadChecks: OptionKinds<WorkloadOptions> = { assertion: "function" };
+const clientList = { options: clientChecks, required: ["issuer", "clientId"] };
 
 /**
  * @returns whether it leads to this computer
@@ -160,13 +157,9 @@ export const checkRedirectUrl = (value: unknown, field: string): boolean => {
 
 const checks: OptionKinds<OAuthOptions> = {
   store: "store",
-  keys: (value, field) => {
-    if (value !== unencrypted && typeof value !== "function" && !isRecord(value)) {
-      throw invalidOption(
-        field,
-        `must be { current, previous? }, a function that gives them, or "${unencrypted}"`,
-      );
-    }
+  keys: {
+    either: [{ oneOf: [unencrypted] }, "function", "object"],
+    is: `{ current, previous? }, a function that gives them, or "${unencrypted}"`,
   },
   redirectUrl: checkRedirectUrl,
   startUrl: httpUrl,
@@ -176,30 +169,14 @@ const checks: OptionKinds<OAuthOptions> = {
     const isRight = protocol === "https:" && pathname !== "/";
     if (!isRight) throw invalidOption(field, "must be an https URL with a path");
   },
-  clients: (value, field) => {
-    if (!Array.isArray(value)) throw invalidOption(field, "must be a list of registrations");
-    for (const [index, client] of value.entries()) {
-      const path = `${field}[${index}]`;
-      checkKnown(client as OAuthClient, clientChecks, { path, required: ["issuer", "clientId"] });
-    }
-  },
-  enterprise: (value, field) => {
-    const required = ["issuer", "client", "idToken"] as const;
-    checkKnown(value as EnterpriseOptions, enterpriseChecks, { path: field, required });
-  },
-  workload: (value, field) => {
-    checkKnown(value as WorkloadOptions, workloadChecks, { path: field, required: ["assertion"] });
-  },
-  dpop: (value, field) => {
-    const isRight = value === false || value === "when-supported" || value === "required";
-    if (!isRight) throw invalidOption(field, 'must be "when-supported", "required" or false');
-  },
+  clients: { list: clientList, is: "a list of registrations" },
+  enterprise: { options: enterpriseChecks, required: ["issuer", "client", "idToken"] },
+  workload: { options: workloadChecks, required: ["assertion"] },
+  dpop: { oneOf: ["when-supported", "required", false] },
   clientName: "text",
-  allowIssuers: (value, field) => {
-    if (typeof value === "function") return;
-    if (!Array.isArray(value))
-      throw invalidOption(field, "must be a list of issuers, or a function");
-    for (const [index, issuer] of value.entries()) httpUrl(issuer, `${field}[${index}]`);
+  allowIssuers: {
+    either: ["function", { list: httpUrl, is: "a list of issuers" }],
+    is: "a list of issuers, or a function",
   },
   allowPrivateAddresses: "flag",
   fetch: "function",

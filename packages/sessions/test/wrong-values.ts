@@ -1,34 +1,36 @@
-import * as z from "zod/mini";
 import { createMemoryStore } from "@durable-mcp/core";
-import { isRecord } from "@durable-mcp/core/internal";
+import { checkKnown, isRecord, type OptionKind } from "@durable-mcp/core/internal";
 
-/** A value that a schema has to refuse. */
+/** A value that an option has to refuse. */
 export interface WrongValue {
   readonly value: unknown;
   /** The option that is wrong; empty for the value itself. */
-  readonly path: readonly string[];
+  readonly field: string;
   /** What the error says of it. */
   readonly reason: string;
 }
 
-type Schema = z.ZodMiniType;
-type Definition = Partial<{
-  shape: Readonly<Record<string, Schema>>;
-  innerType: Schema;
-  options: readonly Schema[];
-  element: Schema;
-  valueType: Schema;
-  catchall: Schema;
-}>;
+/** The parts of any kind. */
+interface Parts {
+  readonly options?: Readonly<Record<string, OptionKind>>;
+  readonly required?: readonly string[];
+  readonly isOpen?: boolean;
+  readonly record?: OptionKind;
+  readonly list?: OptionKind;
+  readonly either?: readonly OptionKind[];
+  readonly oneOf?: readonly unknown[];
+}
+function partsOf(kind: OptionKind): Parts {
+  if (kind === "names") return { list: "text" };
+  return isRecord(kind) ? (kind as Parts) : {};
+}
 
-const definitionOf = (schema: Schema) => schema.def as Definition;
-
-/** One value of each kind, and what a message says that allows the kind. */
-const kinds: readonly [value: unknown, allowed: RegExp][] = [
+/** One value of each type, and what a message says that allows the type. */
+const types: readonly [value: unknown, allowed: RegExp][] = [
   [10n, /^$/],
   [-1.5, /JSON/],
   [null, /JSON/],
-  ["", /JSON|a string/],
+  ["", /JSON|\ba string|strings/],
   ["other", /JSON|header|string(?!\[)|\btext\b/],
   [true, /JSON|true/],
   [{}, /JSON|object/],
@@ -36,56 +38,60 @@ const kinds: readonly [value: unknown, allowed: RegExp][] = [
   [() => undefined, /function|condition/],
 ];
 
-function isContainer(schema: Schema): boolean {
-  const { shape, element, valueType } = definitionOf(schema);
-  return (shape ?? element ?? valueType) !== undefined;
+/** What a value of a wrong type is refused with; `undefined` for a kind that refuses nothing. */
+function reasonOf(kind: OptionKind): string | undefined {
+  try {
+    checkKnown({ it: 10n }, { it: kind });
+  } catch (error) {
+    return (error as Error).message.replace(/^it (.*)\.$/, "$1");
+  }
+  return undefined;
 }
 
-/** What a value of a wrong kind is refused with; `undefined` for a schema that refuses nothing. */
-function reasonOf(schema: Schema): string | undefined {
-  const issue = z.safeParse(schema, 10n).error?.issues[0];
-  // As `checkOptions` says it.
-  return issue?.message.startsWith("Invalid input") ? "must be an object" : issue?.message;
+function passes(kind: OptionKind, value: unknown): boolean {
+  try {
+    checkKnown({ it: value }, { it: kind }, { required: ["it"] });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const candidates = ["http://127.0.0.1/", 1_000, {}, true, [], () => undefined, createMemoryStore()];
 
-/** A value of a schema, with the options alone that it needs. */
-function rightValue(schema: Schema): unknown {
-  const { shape, options } = definitionOf(schema);
-  if (options) return rightValue(options[0]!);
-  if (shape) {
-    const needed = Object.entries(shape).filter(([, { def }]) => def.type !== "optional");
-    return Object.fromEntries(needed.map(([name, inner]) => [name, rightValue(inner)]));
-  }
-  const { values = [] } = schema.def as { values?: readonly unknown[] };
-  return [...values, ...candidates].find((value) => z.safeParse(schema, value).success);
+/** A right value, with the options alone that it needs. */
+function rightValue(kind: OptionKind): unknown {
+  const { options, required = [], either, oneOf = [] } = partsOf(kind);
+  if (either) return rightValue(either[0]!);
+  if (options)
+    return Object.fromEntries(required.map((name) => [name, rightValue(options[name]!)]));
+  return [...oneOf, "stateful", ...candidates].find((value) => passes(kind, value));
 }
 
-/** Wrong values of the options that the schemas leave to other code. */
+/** Wrong values of the options that are left to other code. */
 export const checkedElsewhere: Readonly<Record<string, unknown>> = {
   ...{ principal: "alice", connections: 5, sessionId: 5 },
   // A state is data that never makes a step fail.
   state: undefined,
 };
 
-export function wrongValues(schema: Schema): WrongValue[] {
-  const { innerType, options = [] } = definitionOf(schema);
-  if (innerType) return wrongValues(innerType);
-  const reason = reasonOf(schema)!;
-  const isOfObject = options.some((each) => definitionOf(each).shape);
-  const ofKind = kinds
+export function wrongValues(kind: OptionKind): WrongValue[] {
+  const { either = [] } = partsOf(kind);
+  const reason = reasonOf(kind)!;
+  const isOfObject = either.some((each) => partsOf(each).options);
+  const ofType = types
     .filter(([, allowed]) => !allowed.test(reason))
     // What is missing in it has a reason of its own.
     .filter(([value]) => !(isOfObject && isRecord(value)))
-    .map(([value]) => ({ value, isEmptyText: value === "" && /a text(,|$)/.test(reason) }));
-  const numbers = [schema, ...options].flatMap((each) => outside(reasonOf(each)!));
-  const containers = [schema, ...options].filter((each) => isContainer(each));
+    .map(([value]) => ({ value, field: "", reason }));
+  const numbers = [kind, ...either].flatMap((each) => outside(reasonOf(each)!));
+  const containers = [kind, ...either].filter((each) => {
+    const { options, record, list } = partsOf(each);
+    return (options ?? record ?? list) !== undefined;
+  });
   return [
-    ...ofKind.map(({ value, isEmptyText }) => ({
-      ...{ value, path: [], reason: isEmptyText ? "must not be empty" : reason },
-    })),
-    ...numbers.map((value) => ({ value, path: [], reason })),
+    ...ofType,
+    ...numbers.map((value) => ({ value, field: "", reason })),
     // An error of two says either where it is in one, or what both are.
     ...(containers.length === 1 ? within(containers[0]!) : []),
   ];
@@ -93,32 +99,33 @@ export function wrongValues(schema: Schema): WrongValue[] {
 
 /** The numbers next to the bounds that a message names, and those that are no whole numbers. */
 function outside(reason: string): unknown[] {
-  const [, min, max] = /whole number.* (\d+) to (\d+)$/.exec(reason) ?? [];
+  const [, min, max] = /whole number.*? (\d+)(?: to (\d+))?$/.exec(reason) ?? [];
   if (min === undefined) return [];
-  return [Number(min) - 1, Number(max) + 1, Number(min) + 0.5, Number.NaN, min];
+  const above = max === undefined ? [] : [Number(max) + 1];
+  return [Number(min) - 1, ...above, Number(min) + 0.5, Number.NaN, min];
 }
 
 /** Values with one wrong part. */
-function within(schema: Schema): WrongValue[] {
-  const { shape, element, valueType, catchall } = definitionOf(schema);
-  if (element) return nest("0", wrongValues(element), (value) => [value]);
-  if (valueType) return nest("x", wrongValues(valueType), (value) => ({ x: value }));
-  const right = rightValue(schema) as Record<string, unknown>;
-  const fields = Object.entries(shape!).flatMap(([name, inner]) => {
+function within(kind: OptionKind): WrongValue[] {
+  const { options, required = [], isOpen = false, record, list } = partsOf(kind);
+  if (list) return nest("[0]", wrongValues(list), (value) => [value]);
+  if (record) return nest("x", wrongValues(record), (value) => ({ x: value }));
+  const right = rightValue(kind) as Record<string, unknown>;
+  const fields = Object.entries(options!).flatMap(([name, inner]) => {
     const reason = reasonOf(inner);
     if (reason === undefined) {
       if (name in checkedElsewhere) return [];
       throw new Error(`Nothing checks ${name}.`);
     }
-    const missing = { value: undefined, path: [], reason };
-    const wrong = wrongValues(inner);
-    const all = inner.def.type === "optional" ? wrong : [...wrong, missing];
-    return nest(name, all, (value) => ({ ...right, [name]: value }));
+    const missing = required.includes(name) ? [{ value: undefined, field: "", reason }] : [];
+    return nest(name, [...wrongValues(inner), ...missing], (value) => ({
+      ...right,
+      [name]: value,
+    }));
   });
-  const [first = ""] = Object.keys(shape!);
-  const misspelt = { ...right, [`${first}x`]: true };
-  const refused = { value: misspelt, path: [`${first}x`], reason: "is not" };
-  return catchall?.def.type === "never" ? [...fields, refused] : fields;
+  if (isOpen) return fields;
+  const misspelt = `${Object.keys(options!)[0] ?? ""}x`;
+  return [...fields, { value: { ...right, [misspelt]: true }, field: misspelt, reason: "is not" }];
 }
 
 /** The wrong values of a part, in what it is a part of. */
@@ -127,5 +134,8 @@ function nest(
   wrong: readonly WrongValue[],
   wrap: (value: unknown) => unknown,
 ): WrongValue[] {
-  return wrong.map((each) => ({ ...each, value: wrap(each.value), path: [name, ...each.path] }));
+  return wrong.map(({ value, field, reason }) => {
+    const dot = field === "" || field.startsWith("[") ? "" : ".";
+    return { value: wrap(value), field: `${name}${dot}${field}`, reason };
+  });
 }

@@ -1,6 +1,5 @@
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
-import * as z from "zod/mini";
 import {
   checkOwnOptions,
   durableSessionsFields,
@@ -50,8 +49,8 @@ export const openSchema = optionalOptions({
   sessionId: "anything",
   principal: "anything",
   abortSignal: "abortSignal",
-  onUnavailable: "onUnavailable",
-  endsAt: "endsAt",
+  onUnavailable: { oneOf: ["omit", "throw"] },
+  endsAt: "date",
 });
 
 /** The part of a call's options that is for its session, and the agent's own. */
@@ -68,15 +67,11 @@ const { telemetry: _, ...sessionsFields } = durableSessionsFields;
 /** The settings that are not the loop agent's, and those that it would drop in silence. */
 const settingsSchema = optionalOptions({
   ...sessionsFields,
-  ...{ sessions: "object", onUnavailable: "onUnavailable", whileWaiting },
-  system: refused("is not a setting of an agent: give instructions"),
-  maxSteps: refused("is not a setting of an agent: give stopWhen: stepCountIs(n)"),
-  abortSignal: refused("is for one call: give it to generate or stream"),
+  ...{ sessions: "object", onUnavailable: { oneOf: ["omit", "throw"] }, whileWaiting },
+  system: { refused: "is not a setting of an agent: give instructions" },
+  maxSteps: { refused: "is not a setting of an agent: give stopWhen: stepCountIs(n)" },
+  abortSignal: { refused: "is for one call: give it to generate or stream" },
 });
-
-function refused(why: string) {
-  return z.custom(() => false, why);
-}
 
 /** Takes the sessions, or their options, out of an agent's settings. */
 export function splitSessions<

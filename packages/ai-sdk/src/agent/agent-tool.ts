@@ -1,6 +1,5 @@
 import type { FlexibleSchema, ModelMessage, Tool, UIMessage } from "ai";
-import { invalidOption } from "@durable-mcp/core/internal";
-import * as z from "zod/mini";
+import { invalidOption, isRecord } from "@durable-mcp/core/internal";
 import {
   beginAgent,
   checkOptions,
@@ -79,11 +78,8 @@ const schema = optionalOptions(
     ...{ connections: "object", stream: "flag", history: "object" },
   },
   {
-    description: z.string("must be a text"),
-    agent: z.custom(
-      (value) => typeof value === "function" || (typeof value === "object" && value !== null),
-      "must be an agent, or a function that makes one",
-    ),
+    description: "text",
+    agent: { either: ["object", "function"], is: "an agent, or a function that makes one" },
   },
 );
 
@@ -107,7 +103,7 @@ export function agentTool<INPUT = { prompt: string }>(
 ): Tool<INPUT, string>;
 export function agentTool(given: AgentToolOptions<any>): Tool {
   const options = checkOptions(schema, given);
-  const { description, inputSchema = z.object({ prompt: z.string() }), stream } = options;
+  const { description, inputSchema = promptSchema, stream } = options;
   const { id } = options.agent as { readonly id?: unknown };
   const toolName = typeof id === "string" ? id : description;
   const execute = (input: unknown, use: AgentUse): unknown => {
@@ -129,6 +125,23 @@ export function agentTool(given: AgentToolOptions<any>): Tool {
   };
   return withAgentName(withPlaceholders(tool), toolName);
 }
+
+const promptInput = {
+  ...{ type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] },
+  additionalProperties: false,
+};
+/** @see https://standardschema.dev/json-schema as of 2026-11-29 */
+const promptSchema: FlexibleSchema<{ prompt: string }> = {
+  "~standard": {
+    version: 1,
+    vendor: "durable-mcp",
+    jsonSchema: { input: () => promptInput, output: () => promptInput },
+    validate: (value: unknown) =>
+      isRecord(value) && typeof value["prompt"] === "string"
+        ? { value: { prompt: value["prompt"] } }
+        : { issues: [{ message: "prompt must be a text", path: ["prompt"] }] },
+  },
+};
 
 type Options = AgentToolOptions<any>;
 type Scope = RunScope | undefined;

@@ -1,22 +1,39 @@
 import { McpSessionError, type McpSessionErrorCode } from "@durable-mcp/core";
 import type { UIMessage } from "ai";
-import * as z from "zod/mini";
+import { checkOptions, optionalOptions } from "@durable-mcp/sessions/internal";
 
-const id = z.string().check(z.minLength(1), z.maxLength(200));
-const parts = z.array(z.looseObject({ type: z.string() }));
-const answer = {
-  call: id,
-  round: z.optional(z.number()),
-  responses: z.record(z.string(), z.any()),
-};
+const isText = (value: unknown): value is string => typeof value === "string";
+const isId = (value: unknown): value is string =>
+  isText(value) && value !== "" && value.length <= 200;
+const openOptions = (...fields: Parameters<typeof optionalOptions>) => ({
+  ...optionalOptions(...fields),
+  isOpen: true,
+});
+const anyText = { test: isText, fix: "must be a text" };
+const id = { test: isId, fix: "must be an id" };
+const parts = { list: openOptions({}, { type: anyText }), is: "a list" };
 
 /** What a page may want of a chat. All else is on the server, and not taken from a browser. */
-const requestBody = z.object({
-  message: z.optional(z.object({ id, role: z.literal("user"), parts })),
-  answer: z.optional(z.object(answer)),
-  withdraw: z.optional(z.object({ call: id })),
-  approval: z.optional(z.object({ id, approved: z.boolean(), reason: z.optional(z.string()) })),
-  stop: z.optional(z.literal(true)),
+interface ChatRequest {
+  readonly message?: { readonly id: string; readonly parts: readonly { readonly type: string }[] };
+  readonly answer?: {
+    readonly call: string;
+    readonly round?: number;
+    readonly responses: Readonly<Record<string, any>>;
+  };
+  readonly withdraw?: { readonly call: string };
+  readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
+  readonly stop?: true;
+}
+const chatRequest = openOptions({
+  message: openOptions({}, { id, role: { oneOf: ["user"] }, parts }),
+  answer: openOptions(
+    { round: { test: Number.isFinite, fix: "must be a number" } },
+    { call: id, responses: { record: "anything" } },
+  ),
+  withdraw: openOptions({}, { call: id }),
+  approval: openOptions({ reason: anyText }, { id, approved: "flag" }),
+  stop: { oneOf: [true] },
 });
 
 const problems = {
@@ -74,17 +91,23 @@ export function stateResponse({ state }: { readonly state: string }): Response {
 }
 
 /** @throws {ChatProblem} */
-export async function readBody(request: Request): Promise<z.infer<typeof requestBody>> {
+export async function readBody(request: Request): Promise<ChatRequest> {
   // A form of another site cannot send it.
   if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? ""))
     throw new ChatProblem("json");
-  return checked(requestBody, await request.json().catch(() => undefined));
+  try {
+    return checkOptions(chatRequest, await request.json());
+  } catch {
+    throw new ChatProblem("invalid");
+  }
 }
 
 /** The chat of a request: without an id of the application's, the last part of the URL's path. @throws {ChatProblem} */
 export function checkChat(chat: string | undefined, { url }: Request): string {
   const last = new URL(url).pathname.split("/").findLast((part) => part !== "");
-  return checked(id, chat ?? decoded(last));
+  const given = chat ?? decoded(last);
+  if (!isId(given)) throw new ChatProblem("invalid");
+  return given;
 }
 
 function decoded(text = ""): string | undefined {
@@ -115,10 +138,4 @@ function textsOf(given: Parts): Parts {
   return given.flatMap(({ type, text }: { type: string; text?: unknown }) =>
     type === "text" && typeof text === "string" ? [{ type, text }] : [],
   );
-}
-
-function checked<SCHEMA extends z.ZodMiniType>(schema: SCHEMA, value: unknown): z.infer<SCHEMA> {
-  const parsed = z.safeParse(schema, value);
-  if (!parsed.success) throw new ChatProblem("invalid");
-  return parsed.data;
 }

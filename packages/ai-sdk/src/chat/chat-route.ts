@@ -11,7 +11,7 @@ const schema = optionalOptions(
   {
     ...{ chat: "function", messages: "object", acceptParts: "function", more: "function" },
     ...{ options: "function", stream: "object", onError: "function" },
-    ...{ waitUntil: "function", aliveMs: "timeout" },
+    ...{ waitUntil: "function", aliveMs: "ms" },
   },
   { agent: "object", principal: "function" },
 );

@@ -1,6 +1,5 @@
 import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { LanguageModel, PrepareStepFunction, PrepareStepResult } from "ai";
-import * as z from "zod/mini";
 import {
   checkOptions,
   currentToolCall,
@@ -26,10 +25,7 @@ type AnyPrepareStep = (
 
 /** What happens when the user writes while a call waits. */
 export type WhileWaiting = "reply" | "hold" | "withdraw";
-export const whileWaiting = z.literal(
-  ["reply", "hold", "withdraw"],
-  'must be "reply", "hold" or "withdraw"',
-);
+export const whileWaiting = { oneOf: ["reply", "hold", "withdraw"] } as const;
 
 /** Options of `stopWhenWaiting`. */
 export interface StopWhenWaitingOptions {
@@ -60,10 +56,10 @@ export interface StoppedWhenWaiting {
 
 const isConditions = (value: unknown) => [value].flat().every((one) => typeof one === "function");
 const schema = optionalOptions({
-  stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
+  stopWhen: { test: isConditions, fix: "must be a stop condition, or a list of stop conditions" },
   prepareStep: "function",
   whileWaiting,
-  for: z.literal(["any", "person"], 'must be "any" or "person"'),
+  for: { oneOf: ["any", "person"] },
 });
 
 /**

@@ -154,7 +154,7 @@ describe("variables", () => {
     ["undefined", { url: "${NONE}/mcp" }, "url", /needs the variable NONE/],
     ["inherited", { url: "${constructor}" }, "url", /needs the variable constructor/],
     ["in env", { command: "a", env: { A: "${env:A}" } }, "env.A", /needs the variable A/],
-    ["in args", { command: "a", args: ["-v", "${A}"] }, "args.1", /needs the variable A/],
+    ["in args", { command: "a", args: ["-v", "${A}"] }, "args[1]", /needs the variable A/],
     ["of an editor", { command: "${workspaceFolder}/a" }, "command", /variable workspaceFolder/],
     ["without a name", { url: "${}" }, "url", /without a usable name/],
   ])("that are %s are an error that names entry and variable", (_, entry, field, reason) => {

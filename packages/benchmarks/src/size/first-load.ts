@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type OutputChunk, rolldown } from "rolldown";
@@ -36,4 +37,27 @@ export async function measureFirstLoad(): Promise<number> {
   };
   visit(output[0].fileName);
   return [...loaded].reduce((bytes, { code }) => bytes + gzipSync(code).length, 0);
+}
+
+/** Adds up the bytes of all files that an import loads. */
+const counting = `
+import { registerHooks } from "node:module";
+let bytes = 0;
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context);
+    bytes += Buffer.byteLength(loaded.source ?? "");
+    return loaded;
+  },
+});
+for (const address of process.argv.slice(1)) await import(address);
+console.log(bytes);
+`;
+
+/** The bytes of the modules that Node loads for the centre and a store, as they are published. */
+export function measureCentreLoad(): number {
+  const built = ["sessions/dist/index.js", "stores/dist/sqlite.js"];
+  const addresses = built.map((path) => new URL(`../../../${path}`, import.meta.url).href);
+  const options = ["--disable-warning=ExperimentalWarning", "--input-type=module"];
+  return Number(execFileSync(process.execPath, [...options, "-e", counting, ...addresses]));
 }

@@ -2,6 +2,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether it is an object that has no class. */
+export function isPlainRecord(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** The longest JSON of a stored value, and of a snapshot, in UTF-16 units. */
 export const maxValueLength = 1_000_000;
 const owned = new WeakSet<object>();

@@ -291,13 +291,13 @@ describe("a server that dies in the middle of a call", () => {
 test("a definition says which option is wrong", () => {
   const description = "A fixture.";
   expect(() => defineMcpStdioConnection({ command: "", description })).toThrow(
-    "Connection option command must not be empty.",
+    "Connection option command must be a non-empty string without a null character.",
   );
   expect(() =>
     defineMcpStdioConnection({ command: "a", description, shell: true } as never),
   ).toThrow("Connection option shell is not a known option.");
   expect(() => defineMcpStdioConnection({ command: "a", args: ["\0"], description })).toThrow(
-    "args.0 must not contain a null character",
+    "args[0] must be a string without a null character",
   );
   expect(() => defineMcpStdioConnection({ command: "a", env: { "A=B": "" }, description })).toThrow(
     "must be the name of an environment variable",

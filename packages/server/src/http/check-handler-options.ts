@@ -5,39 +5,33 @@ import {
   checkKnown,
   invalidOption,
   isRecord,
+  type OptionKind,
   type OptionKinds,
 } from "@durable-mcp/core/internal";
 
 type Options = Readonly<Record<string, unknown>>;
 
-const oneOf =
-  (...known: readonly string[]) =>
-  (value: unknown, field: string) =>
-    checkOneOf(value, field, known);
+const isHosts = (value: unknown) =>
+  value === "any" || (Array.isArray(value) && value.every((host) => typeof host === "string"));
+const hosts: OptionKind = { test: isHosts, fix: 'must be a list of names, or "any"' };
 
 /** What `createSessionHandler` takes. Its settings are checked where they are read. */
 const kinds: OptionKinds<SessionHandlerOptions<any>> = {
-  createServer(value: unknown, field: string): void {
-    if (typeof value === "function") return;
-    throw invalidOption(field, "must be a function that builds a server");
-  },
-  principal(value: unknown, field: string): void {
-    if (value === "none" || typeof value === "function") return;
-    const fix = 'must be a function that identifies the sender of a request, or "none"';
-    throw invalidOption(field, fix);
+  createServer: { either: ["function"], is: "a function that builds a server" },
+  principal: {
+    either: [{ oneOf: ["none"] }, "function"],
+    is: 'a function that identifies the sender of a request, or "none"',
   },
   store: "store",
   keys: (value: unknown) => checkKeys(value as SealingKeys),
   ...{ authInfo: "function", initialState: "function", migrate: "function" },
   ...{ onStateConflict: "function", stateless: "function", onEvent: "function" },
-  responseFormat(value: unknown, field: string): void {
-    if (typeof value !== "function") checkOneOf(value, field, ["sse", "json"]);
+  responseFormat: {
+    either: [{ oneOf: ["sse", "json"] }, "function"],
+    is: '"sse", "json" or a function of the request',
   },
-  ...{ allowedHosts: checkHosts, allowedOrigins: checkHosts },
-  unknownSession: oneOf("reject", "adopt"),
-  adoptedCapabilities(value: unknown, field: string): void {
-    if (!isRecord(value)) throw invalidOption(field, "must be an object");
-  },
+  ...{ allowedHosts: hosts, allowedOrigins: hosts, adoptedCapabilities: "object" },
+  unknownSession: { oneOf: ["reject", "adopt"] },
   ...{ stateScope: "anything", name: "anything", timeouts: "anything", limits: "anything" },
   ...{ events: "anything", now: "anything" },
 };
@@ -59,15 +53,4 @@ function checkStateScope(scope: unknown, principal: unknown): void {
   if (isHandle && (scope as Options)["handle"] !== "") return;
   const fix = 'must be "session", "principal" or { handle: "the name of an argument" }';
   throw invalidOption("stateScope", fix);
-}
-
-function checkHosts(hosts: unknown, field: string): void {
-  const isList = Array.isArray(hosts) && hosts.every((host) => typeof host === "string");
-  if (hosts === "any" || isList) return;
-  throw invalidOption(field, 'must be a list of names, or "any"');
-}
-
-function checkOneOf(value: unknown, field: string, known: readonly string[]): void {
-  if (known.includes(value as string)) return;
-  throw invalidOption(field, `must be one of ${known.map((text) => `"${text}"`).join(", ")}`);
 }

@@ -1,184 +1,168 @@
-import { waitingLimitChecks } from "@durable-mcp/core/internal";
+import { invalid, type OptionGroup, waitingLimitChecks } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
-import * as z from "zod/mini";
+import { McpSessionError } from "@durable-mcp/core";
 import {
-  age,
-  checkedBy,
   checkOptions,
-  flag,
   isFunction,
   isJson,
   isPromise,
-  names,
+  type OptionFields,
   optionalOptions,
-  someFunction,
-  someObject,
-  text,
-  timeout,
-  wholeNumber,
 } from "../base/check-options.ts";
 import { isSessionName, sessionNameRule } from "../base/session-name.ts";
 
-const providedArgument = z.custom(
-  (value) => isFunction(value) || isJson(value),
-  "must be a JSON value, or a function that returns one",
-);
+const isPrefix = (value: unknown) =>
+  value === false || (typeof value === "string" && /^[A-Za-z0-9_-]+$/.test(value));
 
-/** The fields of `ConnectionOptions`. */
-export const connectionFields = {
-  description: text,
-  required: z.optional(flag),
-  tools: z.optional(
-    z.union(
-      [z.strictObject({ allow: names }), z.strictObject({ block: names })],
-      "must be { allow: string[] } or { block: string[] }",
-    ),
-  ),
-  toolNames: z.optional(
-    z.strictObject({
-      prefix: z.optional(
-        z.custom(
-          (value) =>
-            value === false || /^[A-Za-z0-9_-]+$/.test(typeof value === "string" ? value : ""),
-          'must be false, or a text of letters, digits, "_" and "-"',
-        ),
-      ),
-    }),
-  ),
-  providedArguments: z.optional(z.record(z.string(), providedArgument)),
-  schemas: z.optional(someObject),
-  capabilities: z.optional(someObject),
-  client: z.optional(z.strictObject({ name: text, version: text })),
-  onElicitation: z.optional(someFunction),
-  approval: z.optional(
-    z.union([flag, someFunction], "must be true, false or a function of the call"),
-  ),
-  onProgress: z.optional(someFunction),
+/** Words of other packages, and what stands for them here. */
+const elsewhere = {
+  transport: {
+    refused:
+      "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
+  },
+  sessionId: {
+    refused: "is not an option: the agent session is named when it is opened or run",
+  },
+  input: { refused: "is called waiting: give waiting: true over HTTP" },
+  store: { refused: "is not an option of a connection: give it to createDurableSessions" },
 };
 
-/** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
-export const timeoutFields = {
-  connectMs: z.optional(timeout),
-  callMs: z.optional(
-    z.union([z.literal(false), timeout], "must be a whole number of milliseconds, or false"),
-  ),
-  startMs: z.optional(timeout),
+/** The options of `ConnectionOptions`, and what none has. */
+export const connectionFields: OptionFields = {
+  required: "flag",
+  tools: {
+    either: [optionalOptions({}, { allow: "names" }), optionalOptions({}, { block: "names" })],
+    is: "{ allow: string[] } or { block: string[] }",
+  },
+  toolNames: optionalOptions({
+    prefix: { test: isPrefix, fix: 'must be false, or a text of letters, digits, "_" and "-"' },
+  }),
+  providedArguments: {
+    record: {
+      test: (value) => isFunction(value) || isJson(value),
+      fix: "must be a JSON value, or a function that returns one",
+    },
+  },
+  ...{ schemas: "object", capabilities: "object", onElicitation: "function" },
+  client: optionalOptions({}, { name: "text", version: "text" }),
+  approval: { either: ["flag", "function"], is: "true, false or a function of the call" },
+  onProgress: "function",
+  ...elsewhere,
 };
 
-/** The fields of `SessionReplacementOptions`. */
-export const replacementFields = {
-  resend: z.optional(
-    z.union(
-      [z.literal(["safe", "always", "never"]), names, someFunction],
-      'must be "safe", "always", "never", a list of tools or a function of a tool',
-    ),
-  ),
-  onStart: z.optional(someFunction),
-  lossNotice: z.optional(z.union([text, z.literal(false)], "must be a text, or false")),
+/** The options of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
+export const timeoutFields: OptionFields = {
+  ...{ connectMs: "ms", startMs: "ms" },
+  callMs: { either: [{ oneOf: [false] }, "ms"], is: "a whole number of milliseconds, or false" },
+};
+
+/** The options of `SessionReplacementOptions`. */
+export const replacementFields: OptionFields = {
+  resend: {
+    either: [{ oneOf: ["safe", "always", "never"] }, "names", "function"],
+    is: '"safe", "always", "never", a list of tools or a function of a tool',
+  },
+  onStart: "function",
+  lossNotice: { either: ["text", { oneOf: [false] }], is: "a text, or false" },
   // A shorter age would give each step a session of its own.
-  maxAgeMs: z.optional(wholeNumber(1_000, Number.MAX_SAFE_INTEGER, "milliseconds")),
-  except: z.optional(names),
+  maxAgeMs: [1_000],
+  except: "names",
 };
 
-const limits = Object.entries(waitingLimitChecks).map(([name, check]) => [name, checkedBy(check)]);
-const waitingSchema = z.union(
-  [z.literal(true), optionalOptions(Object.fromEntries(limits) as Record<string, z.ZodMiniType>)],
-  "must be true, or an object with known options",
+const session = optionalOptions(
+  {
+    shared: { test: isSessionName, fix: sessionNameRule },
+    toolList: optionalOptions({ maxAgeMs: "age", maxLength: [0] }),
+    ...replacementFields,
+    ...{ classifyLoss: "function", restartOnNewCapabilities: "flag" },
+    onLoss: { oneOf: ["replace", "retry", "report"] },
+  },
+  { mode: { test: (value) => value === "stateful", fix: 'is missing: give mode: "stateful"' } },
 );
 
-const memorySchema = z.union(
-  [z.literal("server"), z.strictObject({ pinMs: age })],
-  'must be "server" or { pinMs: <milliseconds> }',
-);
+// It may have more, such as the routes of a sign-in.
+const auth = {
+  ...optionalOptions(
+    { authorizationFor: "function", deleteAll: "function" },
+    { getToken: "function" },
+  ),
+  isOpen: true,
+};
 
-const sessionSchema = z.union(
-  [
-    z.literal(["stateless", "stateful"]),
-    z.strictObject({
-      mode: z.literal("stateful", 'is missing: give mode: "stateful"'),
-      shared: z.optional(z.custom(isSessionName, sessionNameRule)),
-      toolList: z.optional(
-        optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
-      ),
-      ...replacementFields,
-      classifyLoss: z.optional(someFunction),
-      onLoss: z.optional(
-        z.literal(["replace", "retry", "report"], 'must be "replace", "retry" or "report"'),
-      ),
-      restartOnNewCapabilities: z.optional(flag),
-    }),
-  ],
-  'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
-);
-
-/** Checks `McpClientConnectionOptions`. */
-export const clientConnectionSchema = z
-  .strictObject({
-    url: z.custom(
-      (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
-      "must be an absolute http(s) URL",
-    ),
+/** Of `McpClientConnectionOptions`. */
+const clientConnectionOptions = optionalOptions(
+  {
     ...connectionFields,
-    session: z.optional(sessionSchema),
-    memory: z.optional(memorySchema),
-    waiting: z.optional(waitingSchema),
-    auth: z.optional(
-      z.union(
-        [
-          someFunction,
-          // It may have more, such as the routes of a sign-in.
-          z.object({
-            getToken: someFunction,
-            authorizationFor: z.optional(someFunction),
-            deleteAll: z.optional(someFunction),
-          }),
-        ],
-        "must be { getToken }, or a function that returns a token",
-      ),
-    ),
-    authProvider: z.optional(
-      z.custom(
-        (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
-        "must be an OAuthClientProvider or a function that returns one",
-      ),
-    ),
-    headers: z.optional(
-      z.union(
-        [
-          someFunction,
-          z.record(
-            z.string().check(z.refine(isHeaderName, "must be an HTTP header name")),
-            z.custom(
-              (value) => isHeaderValue(value) || isFunction(value) || isPromise(value),
-              "must be a string that is valid in a header, a promise of one, or a function that returns one",
-            ),
-          ),
-        ],
-        "must be an object, or a function that returns one",
-      ),
-    ),
-    timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
-    fetch: z.optional(someFunction),
-  })
-  .check(
-    z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
-      path: ["auth"],
-      message: "cannot be combined with authProvider; keep the one that applies",
-    }),
-    z.refine(
-      ({ waiting, onElicitation }) =>
-        !onElicitation || !waitsForPerson(waiting as true | WaitingLimits),
-      {
-        path: ["waiting"],
-        message:
-          'cannot wait for a person beside onElicitation: either the call waits for an answer, or the function gives it within the step. Leave one out, or give for: ["task", "stream"]',
-      },
-    ),
-    z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
-      path: ["url"],
-      message: "must not contain credentials; use auth or headers",
-    }),
-  );
+    session: {
+      either: [{ oneOf: ["stateless", "stateful"] }, session],
+      is: '"stateless", "stateful" or { mode: "stateful", … } with known options',
+    },
+    memory: {
+      either: [{ oneOf: ["server"] }, optionalOptions({}, { pinMs: "age" })],
+      is: '"server" or { pinMs: <milliseconds> }',
+    },
+    waiting: {
+      either: [{ oneOf: [true] }, { options: waitingLimitChecks }],
+      is: "true, or an object with known options",
+    },
+    auth: { either: ["function", auth], is: "{ getToken }, or a function that returns a token" },
+    authProvider: {
+      test: (value) => isFunction(value) || isFunction(value?.tokens),
+      fix: "must be an OAuthClientProvider or a function that returns one",
+    },
+    headers: {
+      either: [
+        "function",
+        {
+          record: {
+            test: (value) => isHeaderValue(value) || isFunction(value) || isPromise(value),
+            fix: "must be a string that is valid in a header, a promise of one, or a function that returns one",
+          },
+          name: { test: isHeaderName, fix: "must be an HTTP header name" },
+        },
+      ],
+      is: "an object, or a function that returns one",
+    },
+    timeouts: optionalOptions({ ...timeoutFields, answerMs: "ms" }),
+    fetch: "function",
+  },
+  {
+    url: {
+      test: (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
+      fix: "must be an absolute http(s) URL",
+    },
+    description: "text",
+  },
+);
+
+/**
+ * Checks the options of a definition over HTTP.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
+ */
+export function checkClientDefinition(options: {
+  readonly url: unknown;
+  readonly auth?: unknown;
+  readonly authProvider?: unknown;
+  readonly waiting?: true | WaitingLimits | undefined;
+  readonly onElicitation?: unknown;
+}): void {
+  checkDefinition(clientConnectionOptions, options);
+  const { auth: tokens, authProvider, waiting, onElicitation, url } = options;
+  if (tokens !== undefined && authProvider !== undefined)
+    throw refusal("auth", "cannot be combined with authProvider; keep the one that applies");
+  if (onElicitation && waitsForPerson(waiting))
+    throw refusal(
+      "waiting",
+      'cannot wait for a person beside onElicitation: either the call waits for an answer, or the function gives it within the step. Leave one out, or give for: ["task", "stream"]',
+    );
+  const { username, password } = parseUrl(url)!;
+  if (username !== "" || password !== "")
+    throw refusal("url", "must not contain credentials; use auth or headers");
+}
+
+const refusal = (field: string, fix: string) =>
+  invalid(field, `Connection option ${field} ${fix}.`);
 
 function waitsForPerson(waiting: true | WaitingLimits | undefined) {
   if (waiting === undefined) return false;
@@ -189,32 +173,18 @@ function parseUrl(value: unknown): URL | undefined {
   return URL.canParse(String(value)) ? new URL(String(value)) : undefined;
 }
 
-function hasCredentials(url: URL | undefined): boolean {
-  return Boolean(url?.username) || Boolean(url?.password);
-}
-
-/** Words of other packages, and what stands for them here. */
-const hints = {
-  transport:
-    "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
-  sessionId: "is not an option: the agent session is named when it is opened or run",
-  input: "is called waiting: give waiting: true over HTTP",
-  waiting:
-    "is for servers over HTTP: a stdio server asks and works while its process runs, and onElicitation answers within the step",
-  memory:
-    "is for servers over HTTP: a stdio server's process is asked anew each time it starts, and asking costs no network",
-  store: "is not an option of a connection: give it to createDurableSessions",
-  "session.shared":
-    "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP, or name the process with { named } of withConnections",
-};
-
 /**
  * Checks the options of a definition.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
  */
-export function checkDefinition(schema: z.ZodMiniType, options: unknown): void {
-  checkOptions(schema, options, { subject: "Connection option", hints });
+export function checkDefinition(known: OptionGroup, options: object): void {
+  try {
+    checkOptions(known, options);
+  } catch (error) {
+    if (!McpSessionError.isInstance(error)) throw error;
+    throw invalid(String(error.data.field), `Connection option ${error.message}`);
+  }
 }
 
 /** Whether `fetch` accepts the name for a header. */

@@ -9,7 +9,7 @@ import type {
   McpClientConnectionOptions,
   StatefulSessionOptions,
 } from "./connection-options.ts";
-import { checkDefinition, clientConnectionSchema } from "./connection-schemas.ts";
+import { checkClientDefinition } from "./connection-schemas.ts";
 import type { ConnectionToolSchemas, JudgedTool, ToolNamePrefix } from "./tool-options.ts";
 
 /** A declared MCP server. Made by `defineMcpClientConnection`, with clients of any package. */
@@ -60,7 +60,7 @@ export const redefine = (
 export function declareServer<OPTIONS extends McpClientConnectionOptions<any, any, any, any>>(
   options: OPTIONS,
 ): { readonly options: OPTIONS } {
-  checkDefinition(clientConnectionSchema, options);
+  checkClientDefinition(options);
   for (const value of Object.values(options.headers ?? {})) {
     // Its first use tells of a rejection, and may be much later.
     if (isPromise(value)) value.then(undefined, () => undefined);

@@ -1,7 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { invalid, isRecord } from "@durable-mcp/core/internal";
-import * as z from "zod/mini";
-import { checkOptions, flag, names, someObject, text } from "../base/check-options.ts";
+import { invalid, invalidOption, isRecord } from "@durable-mcp/core/internal";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 
 /** How a configuration of MCP servers is read. */
@@ -17,34 +16,41 @@ export interface McpServersOptions<OVERRIDES> {
   readonly ignore?: readonly string[] | undefined;
 }
 
-const optionsSchema = z.strictObject({
-  variables: z.optional(
-    z.pipe(
-      // `process.env` has a prototype of its own, which a record has not.
-      z.transform((given) => (isRecord(given) && !Array.isArray(given) ? { ...given } : given)),
-      z.record(z.string(), z.optional(z.string("must be a string")), "must be an object"),
-    ),
-  ),
-  overrides: z.optional(z.record(z.string(), someObject, "must be an object")),
-  ignore: z.optional(names),
+const isText = (value: unknown) => typeof value === "string";
+const anyText = { test: isText, fix: "must be a string" };
+const texts = { record: anyText } as const;
+
+const knownOptions = optionalOptions({
+  // `process.env` has a prototype of its own.
+  variables: (value, field) => {
+    if (!isRecord(value)) throw invalidOption(field, "must be an object");
+    const wrong = Object.entries(value).find(([, each]) => each !== undefined && !isText(each));
+    if (wrong) throw invalidOption(`${field}.${wrong[0]}`, "must be a string");
+  },
+  ...{ overrides: { record: "object" }, ignore: "names" },
 });
 
-const texts = z.optional(z.record(z.string(), z.string("must be a string"), "must be an object"));
-const httpTypes = ["http", "streamable-http", "streamableHttp", "sse"];
-const common = { description: z.optional(text), disabled: z.optional(flag) };
-const entrySchemas = {
-  http: z.strictObject({
-    ...{ url: z.string("is missing, or a command for a program on this machine"), headers: texts },
-    ...{
-      type: z.optional(z.literal(httpTypes, 'must be "http" or "sse" beside a url')),
+const common = { description: "text", disabled: "flag" } as const;
+const entryKinds = {
+  http: optionalOptions(
+    {
+      headers: texts,
+      type: {
+        test: (value) => ["http", "streamable-http", "streamableHttp", "sse"].includes(value),
+        fix: 'must be "http" or "sse" beside a url',
+      },
       ...common,
     },
-  }),
-  stdio: z.strictObject({
-    ...{ command: text, args: z.optional(z.array(z.string("must be a string"), "must be a list")) },
-    ...{ env: texts, cwd: z.optional(text) },
-    ...{ type: z.optional(z.literal("stdio", 'must be "stdio" beside a command')), ...common },
-  }),
+    { url: { test: isText, fix: "is missing, or a command for a program on this machine" } },
+  ),
+  stdio: optionalOptions(
+    {
+      ...{ args: { list: anyText, is: "a list of strings" }, env: texts, cwd: "text" },
+      type: { test: (value) => value === "stdio", fix: 'must be "stdio" beside a command' },
+      ...common,
+    },
+    { command: "text" },
+  ),
 };
 /** Approvals of other clients, which write them into each entry. */
 const approvals = ["alwaysAllow", "autoApprove"];
@@ -66,7 +72,7 @@ export function readMcpServers<CONNECTION extends McpConnection>(
   options: McpServersOptions<object>,
   define: Definers<CONNECTION>,
 ): Record<string, CONNECTION> {
-  const { variables = {}, overrides = {}, ignore = [] } = checkOptions(optionsSchema, options);
+  const { variables = {}, overrides = {}, ignore = [] } = checkOptions(knownOptions, options);
   const { at, entries } = entriesOf(configuration);
   const unknown = Object.keys(overrides).find((entry) => !Object.hasOwn(entries, entry));
   if (unknown !== undefined) {
@@ -125,11 +131,10 @@ function checkEntry(
   const given = Object.entries(value).filter(
     ([field, each]) => !ignored.includes(field) && each !== undefined,
   );
-  const schema = entrySchemas[kind];
-  const unknown = given.find(([field]) => !Object.hasOwn(schema.shape, field));
+  const unknown = given.find(([field]) => !Object.hasOwn(entryKinds[kind].options, field));
   if (unknown === undefined) {
     return located(
-      () => checkOptions(schema, Object.fromEntries(given)),
+      () => checkOptions(entryKinds[kind], Object.fromEntries(given)),
       () => path,
     );
   }
@@ -151,7 +156,7 @@ function substitute(
   field: string,
 ): unknown {
   if (Array.isArray(value)) {
-    return value.map((each, at) => substitute(each, variables, `${field}.${at}`));
+    return value.map((each, at) => substitute(each, variables, `${field}[${at}]`));
   }
   if (isRecord(value)) {
     const entries = Object.entries(value).map(([name, each]) => {

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
-import * as z from "zod/mini";
-import { checkOptions, text } from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { EventObserver } from "../events/application-event.ts";
 import { gapLine, logLine } from "./log-line.ts";
 
@@ -12,7 +11,7 @@ export interface EventLogOptions {
   readonly path: string;
 }
 
-const eventLogSchema = z.strictObject({ path: text });
+const eventLogSchema = optionalOptions({}, { path: "text" });
 
 /**
  * Creates an `onEvent` that appends each event to a file, as a line of JSON: what `durable-mcp timeline` draws. Any

@@ -10,8 +10,7 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
-import * as z from "zod/mini";
-import { checkOptions, flag, isFunction, optionalOptions } from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createConnectionMetrics } from "./connection-metrics.ts";
@@ -33,15 +32,9 @@ export interface OpenTelemetryOptions {
 }
 
 const telemetrySchema = optionalOptions({
-  tracer: z.custom(
-    (value) => isFunction((value as { startSpan?: unknown } | null)?.startSpan),
-    "must be a Tracer of @opentelemetry/api",
-  ),
-  meter: z.custom(
-    (value) => isFunction((value as { createHistogram?: unknown } | null)?.createHistogram),
-    "must be a Meter of @opentelemetry/api",
-  ),
-  propagate: flag,
+  tracer: { methods: ["startSpan"], is: "a Tracer of @opentelemetry/api" },
+  meter: { methods: ["createHistogram"], is: "a Meter of @opentelemetry/api" },
+  propagate: "flag",
 });
 
 const operationKey = createContextKey("@durable-mcp/ai-sdk operation");

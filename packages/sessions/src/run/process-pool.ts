@@ -1,6 +1,6 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import { detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
-import { optionalOptions, wholeNumber } from "../base/check-options.ts";
+import { optionalOptions } from "../base/check-options.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { StepEvents } from "../events/step-events.ts";
@@ -17,7 +17,7 @@ export interface ConnectionPoolOptions {
   readonly max?: number | undefined;
 }
 
-const limit = wholeNumber(0, maxTimerMs);
+const limit = [0, maxTimerMs] as const;
 export const poolSchema = optionalOptions({ keepAliveMs: limit, max: limit });
 
 /** The part of a pool that belongs to one agent session. */

@@ -1,15 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import * as z from "zod/mini";
-import {
-  abortSignal,
-  anything,
-  names,
-  onUnavailable,
-  optionalOptions,
-  someFunction,
-  text,
-  timeout,
-} from "../base/check-options.ts";
+import { onUnavailable, optionalOptions } from "../base/check-options.ts";
 
 /** Options of `enter` of a run. */
 export interface RunOptions {
@@ -54,24 +44,19 @@ export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "prin
   readonly idleTimeoutMs?: number | undefined;
 }
 
-export const toolsSchema = optionalOptions({ connections: names, onUnavailable });
-export const runSchema = optionalOptions({ onClose: someFunction });
-export const readySchema = optionalOptions({ timeoutMs: timeout, abortSignal });
-export const statusSchema = optionalOptions({ connection: text, timeoutMs: timeout });
-export const timeSchema = optionalOptions({ timeoutMs: timeout });
-export const namedSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
-export const signalSchema = optionalOptions({ abortSignal });
-export const nestSchema = optionalOptions({ principal: anything, abortSignal });
-export const autoSessionFields = {
-  principal: z.optional(anything),
-  idleTimeoutMs: z.optional(timeout),
-};
-export const autoSessionSchema = z.strictObject({
+export const toolsSchema = optionalOptions({ connections: "names", onUnavailable });
+export const runSchema = optionalOptions({ onClose: "function" });
+export const readySchema = optionalOptions({ timeoutMs: "ms", abortSignal: "abortSignal" });
+export const statusSchema = optionalOptions({ connection: "text", timeoutMs: "ms" });
+export const timeSchema = optionalOptions({ timeoutMs: "ms" });
+export const namedSchema = optionalOptions({ connections: "names", idleTimeoutMs: "ms" });
+export const signalSchema = optionalOptions({ abortSignal: "abortSignal" });
+export const nestSchema = optionalOptions({ principal: "anything", abortSignal: "abortSignal" });
+export const autoSessionFields = { principal: "anything", idleTimeoutMs: "ms" } as const;
+export const autoSessionSchema = optionalOptions({
   ...autoSessionFields,
-  sessionId: z.optional(
-    z.custom(
-      () => false,
+  sessionId: {
+    refused:
       "needs a store in which a later process finds the session: give autoSession to createDurableSessions",
-    ),
-  ),
+  },
 });

@@ -1,11 +1,5 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import {
-  anything,
-  checkOptions,
-  flag,
-  optionalOptions,
-  someObject,
-} from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { Connections } from "../declare/mcp-connection.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import { internalsOf } from "./provider-internals.ts";
@@ -46,9 +40,7 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
 }
 
 const currentSchema = optionalOptions({
-  ephemeral: flag,
-  provider: someObject,
-  principal: anything,
+  ...{ ephemeral: "flag", provider: "object", principal: "anything" },
 });
 
 function runRequired(caller: string): McpSessionError {

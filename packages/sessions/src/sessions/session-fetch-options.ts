@@ -1,23 +1,11 @@
 import type { Principal, SessionFetchOptions, SessionStore } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
-import * as z from "zod/mini";
-import {
-  age,
-  anything,
-  checkOptions,
-  eventObserver,
-  flag,
-  optionalOptions,
-  someFunction,
-  text,
-  timeout,
-} from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { McpClientConnectionOptions } from "../declare/connection-options.ts";
 import { secretsOfUrl } from "../connection/connection-secrets.ts";
 import { declareServer, type DeclaredClient } from "../declare/define-connection.ts";
 import type { OnEvent } from "../events/application-event.ts";
 import { connectionName } from "./check-connections.ts";
-import { someStore } from "../base/check-options.ts";
 
 /** Options of `openSessionFetch`. Times are whole milliseconds. */
 export interface OpenSessionFetchOptions
@@ -57,18 +45,20 @@ export interface OpenSessionFetchOptions
   readonly onEvent?: OnEvent | undefined;
 }
 
-const schema = z.strictObject({
-  ...optionalOptions({
-    ...{ url: anything, auth: anything, headers: anything, fetch: anything },
-    ...{ listening: anything, cancelOnAbort: anything, recovery: anything, timeouts: anything },
-    ...{ onStart: anything, now: someFunction, principal: anything },
-    ...{ agent: text, create: flag, onEvent: eventObserver, touchIntervalMs: timeout },
-    ...{ idleTimeoutMs: timeout, maxAgeMs: age },
-    connection: text.check(z.regex(connectionName, "must be a name as connections have")),
-  }).shape,
-  store: someStore,
-  session: text,
-});
+const schema = optionalOptions(
+  {
+    ...{ url: "anything", auth: "anything", headers: "anything", fetch: "anything" },
+    ...{ listening: "anything", cancelOnAbort: "anything", recovery: "anything" },
+    ...{ timeouts: "anything", onStart: "anything", now: "function", principal: "anything" },
+    ...{ agent: "text", create: "flag", onEvent: "observer", touchIntervalMs: "ms" },
+    ...{ idleTimeoutMs: "ms", maxAgeMs: "age" },
+    connection: {
+      test: (value) => typeof value === "string" && connectionName.test(value),
+      fix: "must be a name as connections have",
+    },
+  },
+  { store: "store", session: "text" },
+);
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkFetchOptions(options: OpenSessionFetchOptions): OpenSessionFetchOptions {

@@ -1,6 +1,5 @@
-import * as z from "zod/mini";
 import type { ClientOpener } from "../base/mcp-client.ts";
-import { flag, someFunction, text, timeout } from "../base/check-options.ts";
+import { optionalOptions } from "../base/check-options.ts";
 import {
   checkDefinition,
   connectionFields,
@@ -15,31 +14,51 @@ import {
 } from "../declare/stdio-connection-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
 
-// The operating system ends a string at the first of these.
-const argument = z
-  .string("must be a string")
-  .check(z.regex(/^[^\0]*$/, "must not contain a null character"));
+// The operating system ends a string at the first null character.
+const isWhole = (value: unknown) => typeof value === "string" && !value.includes("\0");
+const argument = { test: isWhole, fix: "must be a string without a null character" };
 
-const optionsSchema = z.strictObject({
-  command: text.check(z.regex(/^[^\0]*$/, "must not contain a null character")),
-  args: z.optional(z.array(argument, "must be a list of strings")),
-  env: z.optional(
-    z.record(
-      z.string().check(z.regex(/^[^=\0]+$/, "must be the name of an environment variable")),
-      z.union([argument, someFunction], "must be a string, or a function that returns one"),
-    ),
-  ),
-  cwd: z.optional(text),
-  reuse: z.optional(flag),
-  ...connectionFields,
-  session: z.optional(
-    z.strictObject({
+const stdioOptions = optionalOptions(
+  {
+    ...connectionFields,
+    args: { list: argument, is: "a list of strings" },
+    env: {
+      record: {
+        either: [argument, "function"],
+        is: "a string without a null character, or a function that returns one",
+      },
+      name: {
+        test: (name) => /^[^=\0]+$/.test(name),
+        fix: "must be the name of an environment variable",
+      },
+    },
+    ...{ cwd: "text", reuse: "flag" },
+    session: optionalOptions({
       ...replacementFields,
-      onLoss: z.optional(z.literal(["replace", "report"], 'must be "replace" or "report"')),
+      onLoss: { oneOf: ["replace", "report"] },
+      shared: {
+        refused:
+          "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP, or name the process with { named } of withConnections",
+      },
     }),
-  ),
-  timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),
-});
+    timeouts: optionalOptions({ ...timeoutFields, closeMs: "ms" }),
+    waiting: {
+      refused:
+        "is for servers over HTTP: a stdio server asks and works while its process runs, and onElicitation answers within the step",
+    },
+    memory: {
+      refused:
+        "is for servers over HTTP: a stdio server's process is asked anew each time it starts, and asking costs no network",
+    },
+  },
+  {
+    command: {
+      test: (value) => isWhole(value) && value !== "",
+      fix: "must be a non-empty string without a null character",
+    },
+    description: "text",
+  },
+);
 
 /**
  * Declares an MCP server that is a program on this machine and talks over its stdin and stdout.
@@ -54,7 +73,7 @@ export function defineMcpStdioConnection<
   options: McpStdioConnectionOptions<SCHEMAS, PREFIX, any>,
   opener: ClientOpener,
 ): McpStdioConnection<SCHEMAS, PREFIX> {
-  checkDefinition(optionsSchema, options);
+  checkDefinition(stdioOptions, options);
   const own = Object.freeze({ ...options });
   return Object.freeze({
     type: "mcp-stdio",

@@ -8,13 +8,7 @@ import {
   withoutMarks,
 } from "@durable-mcp/core/internal";
 import type { CallToolResult, McpClient } from "../base/mcp-client.ts";
-import {
-  abortSignal,
-  checkOptions,
-  optionalOptions,
-  someFunction,
-  timeout,
-} from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import type { CallEnvelope, NotedCall, NotingClient } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import { isToolError } from "../connection/connection-secrets.ts";
@@ -75,9 +69,7 @@ export function progressObserver(
 }
 
 const callSchema = optionalOptions({
-  abortSignal,
-  timeoutMs: timeout,
-  onProgress: someFunction,
+  ...{ abortSignal: "abortSignal", timeoutMs: "ms", onProgress: "function" },
 });
 
 /** A tool call before the application's arguments are added, and its envelope. */

@@ -7,7 +7,7 @@ import type {
   WaitingEvent,
 } from "@durable-mcp/core/waiting";
 import type { StoredCall, WaitingRecord } from "@durable-mcp/core/waiting/internal";
-import { abortSignal, checkOptions, optionalOptions, wholeNumber } from "../base/check-options.ts";
+import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import { waitingLimits } from "../declare/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../declare/mcp-connection.ts";
@@ -70,9 +70,9 @@ export interface AnswerOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-export const answerFields = { round: wholeNumber(1, Number.MAX_SAFE_INTEGER), abortSignal };
+export const answerFields = { round: [1], abortSignal: "abortSignal" } as const;
 const answerSchema = optionalOptions(answerFields);
-const checkSchema = optionalOptions({ abortSignal });
+const checkSchema = optionalOptions({ abortSignal: "abortSignal" });
 
 /** The uses of waiting calls that a step and those outside of one have. */
 export interface WaitingUses extends Pick<RunWaiting, "list" | "answer" | "check" | "withdraw"> {

@@ -4,8 +4,8 @@ type Options = Readonly<
   Record<"connections" | "principal" | "sessionId" | "state" | "steps" | "onUnavailable", unknown>
 >;
 const kinds: OptionKinds<Options> = {
-  ...{ connections: "anything", principal: "anything", sessionId: "text", state: "anything" },
-  ...{ steps: "anything", onUnavailable: "anything" },
+  ...{ connections: "names", principal: "anything", sessionId: "text", state: "anything" },
+  ...{ steps: "anything", onUnavailable: { oneOf: ["omit", "throw"] } },
 };
 
 /**
@@ -15,20 +15,9 @@ const kinds: OptionKinds<Options> = {
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function checkRunOptions(options: Partial<Options>): void {
-  checkKnown(options as Options, kinds);
-  const { connections, steps, onUnavailable } = options;
-  if (!Array.isArray(connections) || !connections.every(isName)) {
-    throw invalidOption("connections", "must be a list of names");
-  }
-  const { sessions, call } = (steps ?? {}) as Record<string, unknown>;
+  checkKnown(options as Options, kinds, { required: ["connections"] });
+  const { sessions, call } = (options.steps ?? {}) as Record<string, unknown>;
   if (typeof sessions !== "function" || typeof call !== "function") {
     throw invalidOption("steps", "must be { sessions, call }, your step functions");
   }
-  if (onUnavailable !== undefined && onUnavailable !== "omit" && onUnavailable !== "throw") {
-    throw invalidOption("onUnavailable", 'must be "omit" or "throw"');
-  }
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
 }

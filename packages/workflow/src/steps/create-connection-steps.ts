@@ -77,7 +77,7 @@ export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {
 
 const optionsSchema = optionalOptions({
   ...{ connections: "anything", keys: "object", store: "store", agent: "text" },
-  ...{ onEvent: "eventObserver", now: "function" },
+  ...{ onEvent: "observer", now: "function" },
   expiresInMs: "age",
 });
 
