@@ -113,8 +113,10 @@ async function sessionFor(
     return ensured.live;
   }
   // A client would mistake any other refusal for an old server's answer. And after a 401 it would send
-  // the request again, although it may have been carried out.
-  if (isAuthOrOutage(ensured.refused) && !mayHaveRun(message, attempts)) {
+  // the request again, although it may have been carried out. A lasting client gets results in place of refusals,
+  // and an outage would not say that the request was not sent.
+  const isForClient = context.lasting === undefined || ensured.refused.status < 500;
+  if (isForClient && isAuthOrOutage(ensured.refused) && !mayHaveRun(message, attempts)) {
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };

@@ -214,3 +214,39 @@ test("a known client of an earlier revision gets the id in an event with a name:
   const plain = await (await post(url, toolCall(1, "work"), { session: other })).text();
   expect(plain).not.toContain("id: ");
 });
+
+test.each([
+  ["2025-11-25", "unchanged"],
+  ["2025-06-18", "codex-mcp-client"],
+])(
+  "a call of %s by %s has its event id in a process that loads a lost session, and goes on with it in another",
+  async (protocolVersion, name) => {
+    const { url: target, server, go, calls } = await startServerWithoutIds();
+    const one = await serveGateway(target);
+    const clientInfo = { name, version: "1.0.0" };
+    const session = await begin(one.url, { protocolVersion, clientInfo });
+    server.forgetSessions();
+    const refusal = server.refuse(500, { on: "initialize" });
+    const [lost] = await messagesOf(await post(one.url, toolCall(1, "work"), { session }));
+    expect(lost.result.content[0].text).toContain("forgotten");
+    refusal.heal();
+    const { store } = one;
+    await one.gateway.shutdown();
+    const two = await serveGateway(target, { store });
+    // Not even headers come before the answer.
+    const answer = server.holdAnswer({ on: "work" });
+    const events = readEvents(await post(two.url, toolCall(2, "work"), { session }));
+    const { id } = (await events.next())!;
+    expect(id).toEqual(expect.any(String));
+    answer.release();
+    await events.leave();
+    const three = await serveGateway(target, { store });
+    const resumed = readEvents(await get(three.url, { session, lastEventId: id! }));
+    await expect.poll(calls).toBe(1);
+    go();
+    const messages = (await resumed.rest()).flatMap(({ message }) => message ?? []);
+    expect(messages).toMatchObject([{ id: 2, result: { content: [{ text: "work done" }, {}] } }]);
+    const begun = server.requests.findLast(({ rpcMethod }) => rpcMethod === "initialize");
+    expect(begun?.message).toMatchObject({ params: { protocolVersion, clientInfo } });
+  },
+);

@@ -44,8 +44,8 @@ export type NamedStart = NamedUse & {
    * @default true
    */
   readonly create?: boolean | "once" | undefined;
-  /** Whether the client in all processes is one, which reads of a loss once. @default false */
-  readonly isToldOnce?: boolean | undefined;
+  /** Whether the client in all processes is one, which reads of a loss once and begins each session. @default false */
+  readonly isOneClient?: boolean | undefined;
 };
 
 /**

@@ -145,7 +145,7 @@ async function loadSlot(options: OwnFetchOptions) {
   /** The headers of the client's last request to the server. */
   const client: { sent?: Headers } = {};
   const definition = withCredentials(server, () => client.sent);
-  const use = { principal, definition, idleTimeoutMs, create, isToldOnce: own !== undefined };
+  const use = { principal, definition, idleTimeoutMs, create, isOneClient: own !== undefined };
   const stored = await loadStoredSlot(context, { connection }, use);
   return { context, stored, connection, principal, server, definition, client, secrets, events };
 }

@@ -4,7 +4,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { sameJson } from "@durable-mcp/core/internal";
+import { isLost, sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../declare/define-connection.ts";
 import { clientConnections } from "../declare/mcp-connection.ts";
 import type { NamedStart, NamedUse } from "../records/named-slots.ts";
@@ -85,6 +85,8 @@ export function changeAtEnd(
   const { cell, unused, slot, base, now } = step;
   const final = slot.snapshot;
   if (cell.isNewer) return { next: "leave", conflict: "newer-session" };
+  // The next process begins another as the one client did: only a session has its words.
+  if (step.use.isOneClient && isLost(final)) return { next: "leave" };
   const ending = unused.stillToEnd(record);
   const hasTried = ending?.length !== record?.ending?.length;
   const isUnreadable = record === undefined && cell.isStored;

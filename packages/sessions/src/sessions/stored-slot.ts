@@ -140,7 +140,7 @@ function createStoredSlot(
     async mark() {
       await cell.reload();
       const other = await saving.adopt();
-      if (other) manageSlot(slot).takeUp(other, use.isToldOnce);
+      if (other) manageSlot(slot).takeUp(other, use.isOneClient);
       if (!cell.isStored || (await saving.write())) return;
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },
