@@ -115,16 +115,12 @@ const promises = [
   "forgotten-sessions",
 ];
 const otherSessions = `e2e/src/sessions/!(${promises.join("|")}).test.ts`;
+/** The tests that a guide shows: each of their steps is a process which runs the sources. */
+const ownTests = "examples/src/testing/*.test.ts";
 
 const projects = [
   project("units", { ...units, include: filesOf(unitPackages, allTests), exclude: [inMatrix] }),
   project("react", inPage, "packages/react"),
-  // The same with AI SDK 6.
-  project(
-    "react-ai-sdk-6",
-    { ...inPage, alias: { "@ai-sdk/react": "ai-sdk-react-3", ai: "ai-6" } },
-    "packages/react",
-  ),
   project("engines", {
     ...ofEngines,
     include: filesOf(enginePackages, allTests),
@@ -133,27 +129,27 @@ const projects = [
   project("processes", {
     ...realServers,
     include: filesOf(processPackages, allTests),
-    exclude: [inMatrix, otherSessions],
+    exclude: [inMatrix, otherSessions, ownTests],
   }),
 ];
 
 /** What `npm run lab -- matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
   "**/src/demo.matrix.test.ts",
-  "**/src/{agents,chat,dbos,langchain,migrating,person,sign-in,task}/*.matrix.test.ts",
-  "examples/src/{server/demo,store/folder-store}.matrix.test.ts",
+  "examples/src/{agents,chat,dbos,langchain,migrating,person,sign-in,task}/*.matrix.test.ts",
+  "**/src/{server/{conversions,demo},server-load/load,store/{folder-store,real-stores},timeline/timeline}.matrix.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
   "**/src/gateway/any-client.test.ts",
-  "**/src/authorization/agent-sign-in.matrix.test.ts",
+  "**/src/authorization/{agent-sign-in,raced-processes}.matrix.test.ts",
   "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
   "**/src/killed-{answers,sign-ins,step}.matrix.test.ts",
   "**/src/runs/{auto-session,run-scopes-leave-nothing}.matrix.test.ts",
-  "**/src/durable/two-openers.matrix.test.ts",
+  "**/src/durable/{stored-fetches,two-openers}.matrix.test.ts",
   "**/src/sub-agents/three-processes.matrix.test.ts",
-  "**/src/run/{calls-that-last,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
+  "**/src/run/{calls-that-last,killed-answers,killed-sign-ins,losses,open-durable-connections,unavailable-connections,waiting-ends}.matrix.test.ts",
   "**/src/{soak,compatibility,frameworks}/**",
-  "**/src/{dynamodb,io-redis,postgres-drivers,upstash}.matrix.test.ts",
-  "**/src/replicas/{ending-tasks,tasks}.matrix.test.ts",
+  "**/src/{dynamodb,io-redis,libsql,pglite,postgres-drivers,upstash}.matrix.test.ts",
+  "**/src/replicas/{calls-in-flight,ending-tasks,tasks}.matrix.test.ts",
   "**/src/sessions/{browser.matrix,server-dies-midway}.test.ts",
   `**/src/sessions/{${promises.join(",")}}.test.ts`,
   "**/src/stdio/*.matrix.test.ts",
@@ -170,12 +166,19 @@ const matrix = (isShare: boolean) => {
       sequence: realServers.sequence!,
       include: filesOf(["core", "oauth"], inMatrix),
     }),
+    // The hooks with AI SDK 6; `npm test` has them with 7.
+    project(
+      "react-ai-sdk-6",
+      { ...inPage, alias: { "@ai-sdk/react": "ai-sdk-react-3", ai: "ai-6" } },
+      "packages/react",
+    ),
     project("engines", { ...ofEngines, include: filesOf(enginePackages, inMatrix), exclude }),
     project("processes", {
       ...realServers,
       include: [
         ...filesOf([...processPackages, "langchain", "cli", "benchmarks"], inMatrix),
         "e2e/src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
+        ownTests,
         "e2e/src/gateway/any-client.test.ts",
       ],
       exclude,
@@ -186,7 +189,7 @@ const matrix = (isShare: boolean) => {
 
 /** Short files that last long. A run ends with its last file: these begin first, the others by their size. */
 const longFiles =
-  /(first-record|full-store|list-pages|replay|start-step|state-store\.hostile|\.frozen|(broken-parts|chaos|conformance|faults|killed-at-each-point|killed-steps|schedules)\.matrix)\.test\.ts$/;
+  /(full-store|list-pages|replay|start-step|state-store\.hostile|\.frozen|(broken-parts|chaos|first-record|conformance|faults|killed-at-each-point|killed-steps|schedules)\.matrix)\.test\.ts$/;
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -17,11 +17,11 @@ import { judge } from "./verdict.ts";
 const clients = ["provider", "ai-sdk-2"] as const;
 const inAllModes = ["tools_call"];
 const allModes = scenarios.filter(({ name }) => inAllModes.includes(name));
-// CI has a third of them with the provider; `npm run lab -- conformance` has all of them with all clients.
+// CI has a sixth of them with the provider; `npm run lab -- conformance` has all of them with all clients.
 const isInCi = process.env["CI"] === "true";
 const others = scenarios
   .filter((each) => each !== sseRetry && !allModes.includes(each))
-  .filter((_, index) => !isInCi || index % 3 === 0);
+  .filter((_, index) => !isInCi || index % 6 === 0);
 
 async function expectAsKnown(
   scenario: Scenario,
