@@ -93,7 +93,7 @@ else console.log(`seed ${seed}: ${caught} of ${rows.length} faults found, of ${p
 /** Runs tests until one fails. @returns which; `undefined` if all pass */
 function failure(tests: readonly string[]): string | undefined {
   const projects = values.projects.split(",").flatMap((name) => ["--project", name]);
-  const { status, stdout } = spawnSync(
+  const { status, stdout, stderr } = spawnSync(
     "pnpm",
     [
       ...["exec", "vitest", ...tests, "--run", ...projects, "--passWithNoTests"],
@@ -102,6 +102,6 @@ function failure(tests: readonly string[]): string | undefined {
     { cwd: clone, encoding: "utf8", timeout: limitMs, killSignal: "SIGKILL", maxBuffer: 2 ** 28 },
   );
   if (status === 0) return undefined;
-  const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(stdout ?? "")) ?? [];
+  const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(`${stdout}${stderr}`)) ?? [];
   return told ?? (status === null ? "tests that hang" : "tests that do not start");
 }
