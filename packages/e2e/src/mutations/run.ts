@@ -6,12 +6,12 @@
  * for several packages, `--projects` were those of packages: `core,ai-sdk`. It works in a clone, and exits with 1 when
  * the tests fail without a fault.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs, stripVTControlCharacters } from "node:util";
+import { parseArgs, promisify, stripVTControlCharacters } from "node:util";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import { findMutations, type Mutation } from "./find-mutations.ts";
 
@@ -32,7 +32,12 @@ let limitMs = 1_800_000;
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const clone = mkdtempSync(join(tmpdir(), "mutations-"));
-process.on("exit", () => rmSync(clone, { recursive: true, force: true }));
+const run = promisify(execFile);
+let stop = () => true;
+process.on("exit", () => {
+  stop();
+  rmSync(clone, { recursive: true, force: true });
+});
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 execFileSync("git", ["clone", "--quiet", "--no-checkout", root, clone]);
 const commit = execFileSync("git", ["rev-parse", values.commit], { cwd: root, encoding: "utf8" });
@@ -60,48 +65,55 @@ const chosen = Array.from(
 
 const files = [...new Set(chosen.map(({ path }) => path))];
 const startedAt = Date.now();
-const broken = files.length === 0 ? undefined : failure(["related", ...files]);
+const broken = files.length === 0 ? undefined : await failure(["related", ...files]);
 if (broken !== undefined) {
   console.error(`The tests fail without a fault: ${broken}`);
   process.exit(1);
 }
 limitMs = Math.max(120_000, 3 * (Date.now() - startedAt));
 
-const rows = chosen.map(({ path, start, end, text }, index) => {
+const rows = [];
+for (const [index, { path, start, end, text }] of chosen.entries()) {
   const file = join(clone, path);
   const source = readFileSync(file, "utf8");
   const faulty = source.slice(0, start) + text + source.slice(end);
   writeFileSync(file, faulty);
   // Most faults end in their room.
   const room = [`${dirname(path)}/`, `packages/ai-sdk/test/${basename(dirname(path))}/`];
-  const caughtBy = failure(["run", ...room]) ?? failure(["related", path]);
+  const caughtBy = (await failure(["run", ...room])) ?? (await failure(["related", path]));
   writeFileSync(file, source);
   const line = source.slice(0, start).split("\n").length;
   const lineOf = (of: string) => of.split("\n")[line - 1]!.trim();
   const row = { place: `${path}:${line}`, before: lineOf(source), after: lineOf(faulty), caughtBy };
+  rows.push(row);
   const outcome = caughtBy === undefined ? "SURVIVED" : "found";
   console.error(
     `${from + index} ${outcome} ${row.place}: ${row.before} → ${row.after} ${caughtBy ?? ""}`,
   );
-  return row;
-});
+}
 const caught = rows.filter(({ caughtBy }) => caughtBy !== undefined).length;
 const seed = Number(values.seed);
 if (values.json) console.log(JSON.stringify({ seed, from, possible, caught, rows }, null, 2));
 else console.log(`seed ${seed}: ${caught} of ${rows.length} faults found, of ${possible} possible`);
 
 /** Runs tests until one fails. @returns which; `undefined` if all pass */
-function failure(tests: readonly string[]): string | undefined {
+async function failure(tests: readonly string[]): Promise<string | undefined> {
   const projects = values.projects.split(",").flatMap((name) => ["--project", name]);
-  const { status, stdout, stderr } = spawnSync(
-    "pnpm",
-    [
-      ...["exec", "vitest", ...tests, "--run", ...projects, "--passWithNoTests"],
-      ...["--bail", "1", "--reporter", "dot"],
-    ],
-    { cwd: clone, encoding: "utf8", timeout: limitMs, killSignal: "SIGKILL", maxBuffer: 2 ** 28 },
-  );
-  if (status === 0) return undefined;
-  const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(`${stdout}${stderr}`)) ?? [];
-  return told ?? (status === null ? "tests that hang" : "tests that do not start");
+  const given = [...tests, "--run", ...projects, "--passWithNoTests", "--bail", "1"];
+  const options = {
+    cwd: clone,
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+    maxBuffer: 2 ** 28,
+  } as const;
+  const running = run("pnpm", ["exec", "vitest", ...given, "--reporter", "dot"], options);
+  stop = () => running.child.kill();
+  try {
+    await running;
+    return undefined;
+  } catch (error) {
+    const { killed, stdout, stderr } = error as { killed: boolean; stdout: string; stderr: string };
+    const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(`${stdout}${stderr}`)) ?? [];
+    return told ?? (killed ? "tests that hang" : "tests that do not start");
+  }
 }
