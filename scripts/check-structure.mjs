@@ -22,11 +22,11 @@ const sources = globSync("packages/*/package.json")
 const linesIn = (files) => files.reduce((sum, [, text]) => sum + text.split("\n").length - 1, 0);
 const under = (folder) => sources.filter(([file]) => file.startsWith(`packages/${folder}/`));
 
-const list = /^(?:import|export) (type )?\{([^}]*)\} from "([^"]+)"/gm;
+const list = /^(?:import|export) (type )?(?:\{([^}]*)\}|\* as (\w+)) from "([^"]+)"/gm;
 /** The values that imports or exports of a text name, with where they are from. */
 function valuesIn(text) {
-  return [...text.matchAll(list)].flatMap(([, type, names, from]) =>
-    names
+  return [...text.matchAll(list)].flatMap(([, type, names, all, from]) =>
+    (names ?? all)
       .split(",")
       .map((name) => name.trim())
       .filter((name) => type === undefined && name !== "" && !name.startsWith("type "))

@@ -15,13 +15,7 @@ export {
   within,
   withTimeLimit,
 } from "./base/bounded-wait.ts";
-export {
-  checkedClock,
-  invalid,
-  invalidOption,
-  isTimerMs,
-  type OptionCheck,
-} from "./base/check-option.ts";
+export { checkedClock, invalid, invalidOption, type OptionCheck } from "./base/check-option.ts";
 export {
   checkKnown,
   nearestName,
@@ -29,6 +23,8 @@ export {
   type OptionKind,
   type OptionKinds,
 } from "./base/known-options.ts";
+export * as shape from "./base/shape.ts";
+export type { Shaped } from "./base/shape.ts";
 export { isPlainRecord, isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/bounded-wait.ts";
 export { oneLine, plainText, unprintable } from "./base/plain-text.ts";

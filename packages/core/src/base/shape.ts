@@ -1,3 +1,4 @@
+import { isTimerMs } from "./check-option.ts";
 import { isRecord } from "./json-values.ts";
 
 /**
@@ -34,6 +35,8 @@ export function when<T = unknown>(isRight: (value: unknown) => boolean): Shape<T
 export const anyText = when<string>((value) => typeof value === "string");
 export const anyNumber = when<number>(Number.isFinite);
 export const anyWhole = when<number>(Number.isSafeInteger);
+/** A time that a timer takes, in milliseconds. */
+export const anyMs = when<number>(isTimerMs);
 export const anyRecord = when<Readonly<Record<string, unknown>>>(isRecord);
 
 /* @__NO_SIDE_EFFECTS__ */

@@ -1,29 +1,28 @@
 import type * as oauth from "oauth4webapi";
-import * as z from "zod/mini";
+import { shape, type Shaped } from "@durable-mcp/core/internal";
 import { isLoopbackUrl } from "./loopback-url.ts";
 
 /** The URL of an endpoint. A browser or `fetch` takes other schemes too, such as `javascript:` and `data:`. */
-const endpoint = z.string().check(z.refine(isUsableUrl, "must be an https URL"));
-const names = z.array(z.string());
-/** Whether it has `offline_access` is all that is asked of it, and its list may be long. */
-const askedScopes = (scopes: string[]): string[] =>
-  scopes.includes("offline_access") ? ["offline_access"] : [];
+const endpoint = shape.when<string>((value) => typeof value === "string" && isUsableUrl(value));
+const names = shape.listOf(shape.anyText);
+const flag = shape.exactly(true, false);
 
-const metadata = z.object({
-  issuer: z.string(),
-  authorization_endpoint: z.optional(endpoint),
+const fields = {
+  issuer: shape.anyText,
+  "authorization_endpoint?": endpoint,
   token_endpoint: endpoint,
-  registration_endpoint: z.optional(endpoint),
-  revocation_endpoint: z.optional(endpoint),
-  dpop_signing_alg_values_supported: z.optional(names),
-  scopes_supported: z.optional(z.pipe(names, z.transform(askedScopes))),
-  grant_types_supported: z.optional(names),
-  authorization_grant_profiles_supported: z.optional(names),
-  token_endpoint_auth_methods_supported: z.optional(names),
-  code_challenge_methods_supported: z.optional(names),
-  authorization_response_iss_parameter_supported: z.optional(z.boolean()),
-  client_id_metadata_document_supported: z.optional(z.boolean()),
-});
+  "registration_endpoint?": endpoint,
+  "revocation_endpoint?": endpoint,
+  "dpop_signing_alg_values_supported?": names,
+  "scopes_supported?": names,
+  "grant_types_supported?": names,
+  "authorization_grant_profiles_supported?": names,
+  "token_endpoint_auth_methods_supported?": names,
+  "code_challenge_methods_supported?": names,
+  "authorization_response_iss_parameter_supported?": flag,
+  "client_id_metadata_document_supported?": flag,
+};
+const metadata = shape.openRecordOf(fields);
 
 /**
  * What a sign-in needs of an authorization server's metadata. It is plain JSON, kept with a grant; what it does not
@@ -31,21 +30,9 @@ const metadata = z.object({
  *
  * @see https://www.rfc-editor.org/rfc/rfc8414#section-2
  */
-export interface AuthorizationServer {
+export interface AuthorizationServer extends Shaped<typeof metadata> {
   /** Kept and compared as it is written, without any normalization. */
   readonly issuer: string;
-  readonly authorization_endpoint?: string | undefined;
-  readonly token_endpoint: string;
-  readonly registration_endpoint?: string | undefined;
-  readonly revocation_endpoint?: string | undefined;
-  readonly dpop_signing_alg_values_supported?: readonly string[] | undefined;
-  readonly scopes_supported?: readonly string[] | undefined;
-  readonly grant_types_supported?: readonly string[] | undefined;
-  readonly authorization_grant_profiles_supported?: readonly string[] | undefined;
-  readonly token_endpoint_auth_methods_supported?: readonly string[] | undefined;
-  readonly code_challenge_methods_supported?: readonly string[] | undefined;
-  readonly authorization_response_iss_parameter_supported?: boolean | undefined;
-  readonly client_id_metadata_document_supported?: boolean | undefined;
 }
 
 /** The metadata, or the name of the first field that has not the documented shape. */
@@ -53,11 +40,17 @@ export function readMetadata(
   document: Readonly<Record<string, unknown>>,
 ): { readonly server: AuthorizationServer } | { readonly wrongField: string } {
   // Some servers write `null` for what they do not have.
-  const named = Object.entries(document).filter(([, value]) => value !== null);
-  const { data, error } = metadata.safeParse(Object.fromEntries(named));
-  return data === undefined
-    ? { wrongField: String(error.issues[0]?.path[0] ?? "issuer") }
-    : { server: data };
+  const named = Object.entries(document).filter(
+    ([name, value]) =>
+      value !== null && (Object.hasOwn(fields, name) || Object.hasOwn(fields, `${name}?`)),
+  );
+  const server = Object.fromEntries(named) as Shaped<typeof metadata>;
+  const [wrongField] = metadata(server) ?? [];
+  if (wrongField !== undefined) return { wrongField };
+  const { scopes_supported: scopes, ...others } = server;
+  // Whether it has `offline_access` is all that is asked of it, and its list may be long.
+  const asked = scopes?.filter((scope) => scope === "offline_access").slice(0, 1);
+  return { server: asked === undefined ? others : { ...others, scopes_supported: asked } };
 }
 
 /**

@@ -1,4 +1,4 @@
-import * as z from "zod/mini";
+import { shape, type Shaped } from "@durable-mcp/core/internal";
 import { takesProofs } from "./dpop-proof.ts";
 import { readDocument } from "./read-document.ts";
 import { readScopes } from "./scopes.ts";
@@ -14,12 +14,12 @@ export interface ProtectedResource {
   readonly takesProofs: boolean;
 }
 
-const metadata = z.object({
-  resource: z.string(),
-  authorization_servers: z.array(z.string()),
-  scopes_supported: z.optional(z.array(z.string())),
-  dpop_signing_alg_values_supported: z.optional(z.array(z.string())),
-  dpop_bound_access_tokens_required: z.optional(z.boolean()),
+const metadata = shape.openRecordOf({
+  resource: shape.anyText,
+  authorization_servers: shape.listOf(shape.anyText),
+  "scopes_supported?": shape.listOf(shape.anyText),
+  "dpop_signing_alg_values_supported?": shape.listOf(shape.anyText),
+  "dpop_bound_access_tokens_required?": shape.exactly(true, false),
 });
 
 /**
@@ -67,9 +67,9 @@ function readMetadata(
 ): ProtectedResource {
   const name = { method: "GET", url: place } as const;
   const named = Object.entries(document).filter(([, value]) => value !== null);
-  const { data, error } = metadata.safeParse(Object.fromEntries(named));
-  if (data === undefined) {
-    const field = String(error.issues[0]?.path[0] ?? "resource");
+  const data = Object.fromEntries(named) as Shaped<typeof metadata>;
+  const [field] = metadata(data) ?? [];
+  if (field !== undefined) {
     const why = `the metadata's \`${field}\` is missing or wrong. The server has to be fixed.`;
     throw requestError(name, why, { reason: "other" });
   }

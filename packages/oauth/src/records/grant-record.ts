@@ -1,99 +1,102 @@
 import { refreshLosses } from "../base/oauth-event.ts";
-import { isRecord } from "@durable-mcp/core/internal";
+import { isRecord, shape, type Shaped } from "@durable-mcp/core/internal";
 import type { JWK } from "jose";
-import * as z from "zod/mini";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 
-export const serverSchema = z.custom<AuthorizationServer>(
+export const serverSchema = shape.when<AuthorizationServer>(
   (value) => isRecord(value) && typeof value["issuer"] === "string",
 );
-export const scopesSchema = z.readonly(z.array(z.string()));
-const loss = z.enum(refreshLosses);
+export const scopesSchema = shape.listOf(shape.anyText);
+export const anyUrl = shape.when<string>(
+  (value) => typeof value === "string" && URL.canParse(value),
+);
+const texts = shape.when<Readonly<Record<string, string>>>(
+  (value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
+);
+const loss = shape.exactly(...refreshLosses);
 
 /** The tokens of a grant, and where they come from. */
-const tokensSchema = z.object({
+const tokensSchema = shape.openRecordOf({
   server: serverSchema,
-  clientId: z.string(),
+  clientId: shape.anyText,
   /** The callback of the sign-in, for which the client is registered. The application's own tokens have none. */
-  redirectUrl: z.optional(z.string()),
+  "redirectUrl?": shape.anyText,
   /** For RFC 8707. */
-  resource: z.string(),
-  accessToken: z.string(),
-  refreshToken: z.optional(z.string()),
+  resource: shape.anyText,
+  accessToken: shape.anyText,
+  "refreshToken?": shape.anyText,
   /** Whether the last refresh brought no other refresh token: this one may be used again. */
-  isRefreshTokenKept: z.optional(z.literal(true)),
+  "isRefreshTokenKept?": shape.exactly(true),
   scopes: scopesSchema,
-  signedInAt: z.number(),
-  obtainedAt: z.number(),
-  expiresAt: z.optional(z.number()),
+  signedInAt: shape.anyNumber,
+  obtainedAt: shape.anyNumber,
+  "expiresAt?": shape.anyNumber,
   /** The private key (a JWK) to which the tokens are bound (RFC 9449): they are no bearer tokens. */
-  key: z.optional(z.custom<JWK>(isRecord)),
+  "key?": shape.when<JWK>(isRecord),
 });
-export type GrantTokens = Readonly<z.infer<typeof tokensSchema>>;
+export type GrantTokens = Shaped<typeof tokensSchema>;
 
 /** What the user is asked for, since a server has refused. Times are milliseconds since 1970-01-01 UTC. */
-const neededSchema = z.object({
+const neededSchema = shape.openRecordOf({
   /** Those that the server has asked for, and those that were granted before; empty if nobody has said. */
   scopes: scopesSchema,
-  askedAt: z.number(),
+  askedAt: shape.anyNumber,
   /** The URL of the protected resource's metadata, as the server gave it. */
-  resourceMetadata: z.optional(z.string()),
+  "resourceMetadata?": shape.anyText,
   /** The agent session that met the refusal last. */
-  sessionId: z.optional(z.string()),
+  "sessionId?": shape.anyText,
   /** The server takes tokens that are bound to a key. */
-  takesProofs: z.optional(z.literal(true)),
+  "takesProofs?": shape.exactly(true),
   /** Set if the tokens were lost in a refresh. */
-  lost: z.optional(loss),
+  "lost?": loss,
   /** Set where the user logs in at the company. `refusedIdToken`: the digest of an ID token that is over. */
-  company: z.optional(z.object({ refusedIdToken: z.optional(z.string()) })),
+  "company?": shape.openRecordOf({ "refusedIdToken?": shape.anyText }),
 });
-export type NeededSignIn = Readonly<z.infer<typeof neededSchema>>;
+export type NeededSignIn = Shaped<typeof neededSchema>;
 
 /** Requests with the refresh token that were perhaps carried out, and whose answers nobody has read. */
-const unansweredSchema = z.object({
-  count: z.int(),
+const unansweredSchema = shape.openRecordOf({
+  count: shape.anyWhole,
   /** When the first one was about to be sent. */
-  since: z.number(),
+  since: shape.anyNumber,
   /** Why the last one has no answer. */
   reason: loss,
 });
-export type Unanswered = Readonly<z.infer<typeof unansweredSchema>>;
+export type Unanswered = Shaped<typeof unansweredSchema>;
 
 /** What is stored of a principal at one resource. */
-const grantSchema = z.object({
-  version: z.literal(1),
+const grantSchema = shape.openRecordOf({
+  version: shape.exactly(1),
   /** The resource: the URL of the MCP server. */
-  url: z.url(),
+  url: anyUrl,
   /** The application's name of the connection. */
-  connection: z.string(),
+  connection: shape.anyText,
   /** Counts the changes of the tokens. */
-  generation: z.int(),
-  tokens: z.optional(tokensSchema),
+  generation: shape.anyWhole,
+  "tokens?": tokensSchema,
   /** In place of `tokens`, those that are bound to a key: a release that makes no proofs would send them bare. */
-  boundTokens: z.optional(tokensSchema),
-  needed: z.optional(neededSchema),
+  "boundTokens?": tokensSchema,
+  "needed?": neededSchema,
   /** The right of one process to use the refresh token. */
-  lease: z.optional(
-    z.object({
-      token: z.string(),
-      until: z.number(),
-      /** Nobody holds it: the last holder was not answered with tokens, and nobody asks again before `until`. */
-      isPause: z.optional(z.literal(true)),
-    }),
-  ),
-  unanswered: z.optional(unansweredSchema),
+  "lease?": shape.openRecordOf({
+    token: shape.anyText,
+    until: shape.anyNumber,
+    /** Nobody holds it: the last holder was not answered with tokens, and nobody asks again before `until`. */
+    "isPause?": shape.exactly(true),
+  }),
+  "unanswered?": unansweredSchema,
   /** How often the server has asked for more scopes since this time. */
-  stepUps: z.optional(z.object({ count: z.int(), since: z.number() })),
+  "stepUps?": shape.openRecordOf({ count: shape.anyWhole, since: shape.anyNumber }),
   /** Seals the agent sessions in links to the sign-in. */
-  linkKey: z.optional(z.string()),
+  "linkKey?": shape.anyText,
   /** How often the user has signed out: what began before the last time brings nothing back. */
-  signOuts: z.optional(z.int()),
+  "signOuts?": shape.anyWhole,
 });
-export type GrantRecord = Readonly<z.infer<typeof grantSchema>>;
+export type GrantRecord = Shaped<typeof grantSchema>;
 
 /** Parses a record from a store, with the fields of later releases; `undefined` for what does not parse. */
 export function parseGrant(value: unknown): GrantRecord | undefined {
-  if (!grantSchema.safeParse(value).success) return undefined;
+  if (grantSchema(value) !== undefined) return undefined;
   const { boundTokens: bound, ...record } = value as GrantRecord;
   const { tokens } = record;
   // An older release may have signed in anew beside them.
@@ -108,12 +111,12 @@ export function printGrant({ tokens, ...record }: GrantRecord): GrantRecord {
 }
 
 /** The last nonces of servers for the proofs of a grant, by what they are for. */
-const noncesSchema = z.object({
-  version: z.literal(1),
-  nonces: z.record(z.string(), z.string()),
+const noncesSchema = shape.openRecordOf({
+  version: shape.exactly(1),
+  nonces: texts,
 });
-export type NoncesRecord = Readonly<z.infer<typeof noncesSchema>>;
+export type NoncesRecord = Shaped<typeof noncesSchema>;
 
 export function parseNonces(value: unknown): NoncesRecord | undefined {
-  return noncesSchema.safeParse(value).success ? (value as NoncesRecord) : undefined;
+  return noncesSchema(value) === undefined ? (value as NoncesRecord) : undefined;
 }

@@ -1,31 +1,35 @@
-import * as z from "zod/mini";
-import { scopesSchema, serverSchema } from "./grant-record.ts";
+import { shape, type Shaped } from "@durable-mcp/core/internal";
+import { anyUrl, scopesSchema, serverSchema } from "./grant-record.ts";
+
+const webUrl = shape.when<string>(
+  (value) => anyUrl(value) === undefined && /^https?:$/.test(new URL(value as string).protocol),
+);
 
 /** A sign-in under way, from the click to the callback. `verifier` is secret, and is used once. */
-const signInSchema = z.object({
-  version: z.literal(1),
+const signInSchema = shape.openRecordOf({
+  version: shape.exactly(1),
   /** The resource: the URL of the MCP server. */
-  url: z.url(),
-  connection: z.string(),
+  url: anyUrl,
+  connection: shape.anyText,
   server: serverSchema,
-  clientId: z.string(),
+  clientId: shape.anyText,
   /** For RFC 8707. */
-  resource: z.string(),
-  redirectUrl: z.url(),
-  verifier: z.string(),
+  resource: shape.anyText,
+  redirectUrl: anyUrl,
+  verifier: shape.anyText,
   scopes: scopesSchema,
-  sessionId: z.optional(z.string()),
+  "sessionId?": shape.anyText,
   /** Where the application wants the user to go afterwards. */
-  returnUrl: z.optional(z.url({ protocol: /^https?$/ })),
+  "returnUrl?": webUrl,
   /** The tokens are to be bound to a key. */
-  isBound: z.optional(z.literal(true)),
+  "isBound?": shape.exactly(true),
   /** How often the user had signed out before. @default 0 */
-  signOuts: z.optional(z.int()),
-  expiresAt: z.number(),
+  "signOuts?": shape.anyWhole,
+  expiresAt: shape.anyNumber,
 });
-export type SignInRecord = Readonly<z.infer<typeof signInSchema>>;
+export type SignInRecord = Shaped<typeof signInSchema>;
 
 /** Parses a record from a store, with the fields of later releases; `undefined` for what does not parse. */
 export function parseSignIn(value: unknown): SignInRecord | undefined {
-  return signInSchema.safeParse(value).success ? (value as SignInRecord) : undefined;
+  return signInSchema(value) === undefined ? (value as SignInRecord) : undefined;
 }

@@ -2,8 +2,9 @@ import {
   invalidOption,
   oauthKeys,
   isRecord,
-  isTimerMs,
   waitingKeys,
+  shape,
+  type Shaped,
   snapshotParser,
 } from "@durable-mcp/core/internal";
 import {
@@ -98,25 +99,27 @@ export function parseRecordOwner(owner: string): Principal | undefined {
   return (type === "app" || type === "anonymous") && issuer === undefined ? { type } : undefined;
 }
 
+/** The rest is parsed by itself. */
+const recordShape = shape.openRecordOf({
+  ...{ version: shape.exactly(1), savedAt: shape.anyNumber },
+  ...{ "startedAt?": shape.anyNumber, "idleTimeoutMs?": shape.anyMs },
+});
+
 /** Parses a record from outside; `undefined` if it does not parse. */
 export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
-    const fields = value as Record<string, unknown>;
-    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, ...rest } = fields;
+    if (recordShape(value) !== undefined) return undefined;
+    const fields = value as Shaped<typeof recordShape> & Record<string, unknown>;
+    const { version: _v, snapshot, startedAt, savedAt, ending, idleTimeoutMs, ...rest } = fields;
     // The others are fields that only later releases know.
     const { users: _, looks: __, ["__proto__"]: ___, ...others } = rest;
-    if (version !== 1 || !Number.isFinite(savedAt)) return undefined;
-    if (startedAt !== undefined && !Number.isFinite(startedAt)) return undefined;
-    if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
     const parse = snapshotParser(value);
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parse);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
       ...others,
       snapshot: parse(snapshot),
-      startedAt: startedAt as number | undefined,
-      savedAt: savedAt as number,
-      idleTimeoutMs,
+      ...{ startedAt, savedAt, idleTimeoutMs },
       ending: sessions,
     });
   } catch {
