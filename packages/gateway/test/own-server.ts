@@ -40,6 +40,11 @@ export async function startOwnServer() {
           return { content: [{ type: "text", text: `${key} done` }] };
         },
       );
+      mcp.registerTool("ask-anyone", {}, async () => {
+        const requestedSchema = { type: "object", properties: {} } as const;
+        const asked = await mcp.server.elicitInput({ message: "Anyone?", requestedSchema });
+        return { content: [{ type: "text", text: asked.action }] };
+      });
       mcp.registerTool("ask", {}, async ({ sendRequest }) => {
         const requestedSchema = { type: "object", properties: { size: { type: "string" } } };
         const params = { message: "Which size?", requestedSchema };

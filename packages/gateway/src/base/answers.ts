@@ -2,6 +2,7 @@ import { type JsonRpcRequest, McpSessionError } from "@durable-mcp/core";
 import {
   connectionFailure,
   type JsonRpcId,
+  type JsonRpcMessage,
   type JsonRpcResponse,
   mayHaveRun,
 } from "@durable-mcp/core/internal";
@@ -74,6 +75,10 @@ export function noAnswer(id: JsonRpcId, isCall: boolean, text: string): JsonRpcR
     id,
     error: { code: -32_603, message: text.replaceAll("call", "request") },
   };
+}
+
+export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
+  return "method" in message && "id" in message && ["string", "number"].includes(typeof message.id);
 }
 
 /** Whether a lost answer is told in a result. A task's is the server's to tell. */

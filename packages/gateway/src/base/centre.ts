@@ -2,6 +2,7 @@
 
 export type { DurableSessionsAdmin, McpClientConnection, OnEvent } from "@durable-mcp/sessions";
 export {
+  clientInfo,
   createConnectionFetch,
   mayRunTwice,
   openStoredFetch,

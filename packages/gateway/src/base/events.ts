@@ -1,4 +1,4 @@
-import type { JsonRpcResponse } from "@durable-mcp/core/internal";
+import type { JsonRpcMessage } from "@durable-mcp/core/internal";
 
 const encoder = new TextEncoder();
 
@@ -14,6 +14,17 @@ export function eventAnswer(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers });
 }
 
+/** Clients that take a first event without a message before revision 2025-11-25. */
+const knownToTakeIt = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
+
+/** How a client takes it: without a name, with one, or not at all. */
+export type PrimingKind = "plain" | "named" | "none";
+
+export function primingOf(version: string, clientInfo: Record<string, unknown> = {}): PrimingKind {
+  if (version >= "2025-11-25") return "plain";
+  return knownToTakeIt.has(String(clientInfo["name"])) ? "named" : "none";
+}
+
 /**
  * An event without data: the client comes back with its id.
  *
@@ -22,7 +33,7 @@ export function eventAnswer(body: ReadableStream<Uint8Array>): Response {
 export const primingEvent = (id: string, isNamed: boolean) =>
   utf8(`${isNamed ? "event: priming\n" : ""}id: ${id}\ndata: \n\n`);
 
-export const messageEvent = (message: JsonRpcResponse) =>
+export const messageEvent = (message: JsonRpcMessage) =>
   utf8(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
 
 /** One message of JSON as an event. White space between its parts may be lines. */

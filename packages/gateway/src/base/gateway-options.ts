@@ -44,7 +44,8 @@ export function checkGatewayOptions(options: GatewayOptions): void {
 }
 
 /** Of a definition. A gateway passes messages on: what changes tools or calls would be silently left out. */
-const known = "url description session auth headers timeouts fetch waiting client".split(" ");
+const known =
+  "url description session auth headers timeouts fetch waiting client capabilities".split(" ");
 const knownOfSession = "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" ");
 
 function checkConnections(connections: unknown, field: string): void {

@@ -12,6 +12,7 @@ import {
   errorResult,
   failureText,
   isPlainCall,
+  isRequest,
   messageAnswer,
   noAnswer,
   refusal,
@@ -141,8 +142,4 @@ function openCall(
   });
   note.call = call;
   return call;
-}
-
-export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
-  return "method" in message && "id" in message && ["string", "number"].includes(typeof message.id);
 }

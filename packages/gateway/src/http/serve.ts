@@ -1,20 +1,20 @@
-import type { Principal } from "@durable-mcp/core";
 import { createHostCheck, parseMessages, readBody } from "@durable-mcp/core/internal";
-import { refusal, sessionNotFound } from "../base/answers.ts";
+import { isRequest, refusal, sessionNotFound } from "../base/answers.ts";
 import type { GatewayOptions } from "../base/gateway-options.ts";
+import type { SessionAddress } from "../session/session-names.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
 import { createSessionLimit } from "../session/session-limit.ts";
 import type { Centre } from "../session/upstreams.ts";
+import { createNamedBeginning, needsSession } from "./begin-named.ts";
 import { beginSession } from "./begin-session.ts";
 import { passThrough } from "./pass-through.ts";
 import { serveGet } from "./serve-get.ts";
-import { isRequest, servePost } from "./serve-post.ts";
+import { servePost } from "./serve-post.ts";
 
 /** A request that was let in. */
 interface Admitted {
   readonly request: Request;
-  readonly connection: string;
-  readonly principal: Principal;
+  readonly address: SessionAddress;
   /** The client's id of its session. */
   readonly id: string | null;
 }
@@ -24,6 +24,7 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
   const { allowedHosts, allowedOrigins, principal: principalOf } = options;
   const { maxBodyBytes = 4_194_304, maxSessions = 1_000 } = options;
   const withRoom = createSessionLimit(centre, maxSessions);
+  const beginNamed = createNamedBeginning(centre, sessions);
   const checkHost = createHostCheck({ allowedHosts, allowedOrigins });
 
   const admit = async (request: Request): Promise<Admitted | Response> => {
@@ -35,30 +36,37 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const principal = await principalOf(request);
     if (principal === undefined)
       return refusal(401, "Nobody is signed in.", { headers: { "www-authenticate": "Bearer" } });
-    const connection = pathname.split("/").at(-1) ?? "";
+    const last = (pathname.split("/").at(-1) ?? "").replace(/%40/, "@");
+    const { connection = "", name } =
+      /^(?<connection>[\w.-]+)(?:@(?<name>[\w.-]{1,100}))?$/.exec(last)?.groups ?? {};
     if (!Object.hasOwn(centre.connections, connection))
       return refusal(404, "The gateway has no such connection.", { code: -32_601 });
-    return { request, connection, principal, id: headers.get("mcp-session-id") };
+    const address = { connection, principal, name };
+    return { request, address, id: headers.get("mcp-session-id") };
   };
 
-  const post = async ({ request, connection, principal, id }: Admitted): Promise<Response> => {
+  const post = async ({ request, address, id }: Admitted): Promise<Response> => {
     const body = await readBody(request, maxBodyBytes);
     if (body === undefined) return refusal(413, `The body is longer than ${maxBodyBytes} bytes.`);
     const parsed = parseMessages(body);
     if (!parsed) return refusal(400, "The body is no JSON-RPC message.", { code: -32_700 });
     const message = parsed.isBatch ? undefined : parsed.messages[0];
     if (id !== null) {
-      const session = await sessions.find(id, connection, principal);
+      const session = await sessions.find(id, address);
       const answer = session && (await servePost(centre, session, message, body));
       // It was ended elsewhere.
       if (session && answer === undefined) await sessions.close(session);
       return answer ?? sessionNotFound();
     }
+    const isNamed = address.name !== undefined;
     if (message === undefined || !isRequest(message) || message.method !== "initialize")
-      return await passThrough(centre, { request, connection, principal }, message, body);
-    const begin = async () => await beginSession(sessions, message, { connection, principal });
+      return isNamed
+        ? needsSession(message)
+        : await passThrough(centre, { request, ...address }, message, body);
+    const begin = async () =>
+      await (isNamed ? beginNamed(message, address) : beginSession(sessions, message, address));
     const tooMany = `There are ${maxSessions} sessions of this principal. End some.`;
-    return (await withRoom(principal, begin)) ?? refusal(429, tooMany);
+    return (await withRoom(address.principal, begin)) ?? refusal(429, tooMany);
   };
 
   return async (request: Request): Promise<Response> => {
@@ -66,12 +74,12 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     if (admitted instanceof Response) return admitted;
     const { method } = request;
     if (method === "POST") return await post(admitted);
-    const { connection, principal, id } = admitted;
+    const { address, id } = admitted;
     if (id === null || !["GET", "DELETE"].includes(method)) {
       const headers = { allow: "POST, GET, DELETE" };
       return refusal(405, "This method needs a session.", { headers });
     }
-    const session = await sessions.find(id, connection, principal);
+    const session = await sessions.find(id, address);
     if (session === undefined) return sessionNotFound();
     if (method === "GET") return await serveGet(centre, session, request);
     // Also without the store, so that the next DELETE tries it once more.

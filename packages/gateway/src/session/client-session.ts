@@ -1,10 +1,13 @@
-import { principalParts, sessionFailure, type SessionSlot } from "@durable-mcp/core";
-import { type JsonRpcId, type LastingClient, textDigest } from "@durable-mcp/core/internal";
+import { sessionFailure, type SessionSlot } from "@durable-mcp/core";
+import type { JsonRpcId, LastingClient } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, noAnswer } from "../base/answers.ts";
-import { createEventIds, type EventPlace } from "../base/event-ids.ts";
-import { primingEvent } from "../base/events.ts";
+import type { EventPlace } from "../base/event-ids.ts";
+import { primingEvent, type PrimingKind, primingOf } from "../base/events.ts";
 import type { CallStream, ServerEvent } from "./call-stream.ts";
-import { type Centre, openUpstream, type SessionName, type Upstream } from "./upstreams.ts";
+import { type Centre, eraOf, openUpstream, type Upstream } from "./upstreams.ts";
+import type { SessionNames } from "./session-names.ts";
+import { type NamedClient, readNamedClients, writeNamedClient } from "./named-clients.ts";
+import type { EnterNamed } from "./named-upstreams.ts";
 import { createWaitingQuestions, type WaitingQuestions } from "./waiting-questions.ts";
 
 /** What the model reads once after the server has lost the session. */
@@ -29,45 +32,52 @@ export interface RequestNote {
 /** By the client's ids as JSON. */
 type RequestNotes = Map<string, RequestNote>;
 
-/** Clients that take a first event without a message before revision 2025-11-25. */
-const knownToTakeIt = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
-
 /** A client's session, as far as this process has it. */
 export type ClientSession = ReturnType<typeof createClientSession>;
-
-/** The names that come from the id that a client has. Nobody finds the id from them, or one of them from another. */
-export async function namesOf(id: string, connection: string, principal: SessionName["principal"]) {
-  const digest = await textDigest(JSON.stringify([id, connection, ...principalParts(principal)]));
-  return {
-    of: { session: digest.slice(0, 32), connection, principal },
-    prefix: digest.slice(32, 44),
-    events: createEventIds(digest.slice(44, 60)),
-  };
-}
-
-export type SessionNames = Awaited<ReturnType<typeof namesOf>>;
 
 /** @returns `undefined` if there is no such session, and it is not new */
 export async function openClientSession(
   centre: Centre,
   names: SessionNames,
+  enterNamed: EnterNamed,
   isNew: boolean,
+  newcomer?: NamedClient,
 ): Promise<ClientSession | undefined> {
+  const found = async () => (await readNamedClients(centre, names.of)).find(names.key);
+  const named = names.isNamed ? (newcomer ?? (await found())) : undefined;
+  if (names.isNamed && named === undefined) return undefined;
   const notes: RequestNotes = new Map();
   const { session } = centre.connections[names.of.connection]!.options;
   const { lossNotice = defaultNotice } = typeof session === "object" ? session : {};
   const waiting = createWaitingQuestions(centre, names.of);
-  const telling: Telling = { era: undefined, over: undefined };
+  const telling: Telling = { era: named?.told, over: undefined };
+  const save = async () => {
+    if (named === undefined) return await upstream?.save();
+    return await writeNamedClient(centre, names, { ...named, told: telling.era });
+  };
   const words: Words = {
     lossNotice,
     // Other processes do not say it again. Without the store they may.
-    onTold: () => void (telling.over = upstream?.save().catch(() => undefined)),
+    onTold: () => void (telling.over = save().catch(() => undefined)),
     telling,
+    isOneOfMany: names.isNamed,
     edit: (answer, request) => waiting?.edit(answer, request) ?? answer,
   };
-  const lasting = (slot: SessionSlot) => lastingClient(names, slot, notes, words);
-  const upstream = await openUpstream(centre, names.of, lasting, waiting?.calls, isNew);
-  return upstream && createClientSession(centre, names, upstream, { notes, waiting, telling });
+  const ofClient = (slot: SessionSlot) => ({
+    lasting: lastingClient(names, slot, notes, words),
+    waiting: waiting?.calls,
+  });
+  const member = {
+    key: names.key,
+    isBehind: (era: number) => telling.era !== era,
+    onOther: (noted?: NamedClient) => void (telling.era = noted?.told ?? telling.era),
+  };
+  const upstream = await (names.isNamed
+    ? enterNamed(names, member, ofClient, isNew)
+    : openUpstream(centre, names.of, ofClient, isNew));
+  return (
+    upstream && createClientSession(centre, names, upstream, { notes, waiting, telling, named })
+  );
 }
 
 interface Telling {
@@ -81,31 +91,33 @@ interface SessionParts {
   readonly notes: RequestNotes;
   readonly waiting: WaitingQuestions | undefined;
   readonly telling: Telling;
+  readonly named: NamedClient | undefined;
 }
 
 function createClientSession(
   { now }: Centre,
-  { of, events }: SessionNames,
+  { of, key, events }: SessionNames,
   upstream: Upstream,
-  { notes, waiting, telling }: SessionParts,
+  { notes, waiting, telling, named }: SessionParts,
 ) {
   const { slot } = upstream;
   let usedAt = now();
   /** As of the last session of the server. */
-  let known: "plain" | "named" | "none" = "none";
+  let known: PrimingKind = "none";
   const primingKind = () => {
+    if (named) return named.priming;
     const { snapshot } = slot;
     // Of a lost session, the handshake is there.
     if (!snapshot || !("initializeResult" in snapshot) || !snapshot.initializeResult) return known;
     const { clientInfo } = snapshot.kind === "session" ? snapshot : {};
-    const isNew = snapshot.initializeResult.protocolVersion >= "2025-11-25";
-    if (isNew) known = "plain";
-    else if (clientInfo) known = knownToTakeIt.has(String(clientInfo["name"])) ? "named" : "none";
+    const { protocolVersion } = snapshot.initializeResult;
+    const isNew = protocolVersion >= "2025-11-25";
+    if (isNew || clientInfo) known = primingOf(protocolVersion, clientInfo);
     return known;
   };
   const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {
-    ...{ of, events, upstream, waiting },
+    ...{ of, key, events, upstream, waiting },
     /** Ends the client's listening stream. */
     stopListening: undefined as (() => Promise<void>) | undefined,
     get usedAt() {
@@ -125,14 +137,16 @@ function createClientSession(
     /** The server's session whose results tell of no lost one any more. */
     toldEra: () => telling.era,
     told: async () => void (await telling.over),
+    /** Of a client that has just come. */
+    tellNothing: () => void (telling.era = eraOf(slot)),
     hasCalls: () => calls().length > 0,
     isCalling: () => calls().some(([, { call }]) => !call!.isOver),
     /** Forgets answers that their clients must have by now. */
     dropOldCalls() {
       const over = calls().filter(([, { call }]) => call!.isOver);
-      for (const [index, [key, note]] of over.entries()) {
+      for (const [index, [id, note]] of over.entries()) {
         note.overAt ??= now();
-        if (index < over.length - maxKept || now() - note.overAt > keptMs) notes.delete(key);
+        if (index < over.length - maxKept || now() - note.overAt > keptMs) notes.delete(id);
       }
     },
     get era() {
@@ -150,14 +164,12 @@ function createClientSession(
   };
 }
 
-function eraOf({ snapshot }: SessionSlot): number {
-  return snapshot?.kind === "session" ? (snapshot.startedAt ?? 0) : 0;
-}
-
 interface Words {
   readonly lossNotice: string | false;
   readonly onTold: () => void;
   readonly telling: Telling;
+  /** Whether others have the session, too, and each is told. */
+  readonly isOneOfMany: boolean;
   readonly edit: LastingClient["answer"];
 }
 
@@ -166,7 +178,7 @@ function lastingClient(
   { prefix, events }: SessionNames,
   slot: SessionSlot,
   notes: RequestNotes,
-  { lossNotice, onTold, telling, edit }: Words,
+  { lossNotice, onTold, telling, isOneOfMany, edit }: Words,
 ): LastingClient {
   const noteOf = (id: JsonRpcId | undefined) => notes.get(JSON.stringify(id) ?? "");
   return {
@@ -191,8 +203,10 @@ function lastingClient(
       if (failure) return noAnswer(request.id, isCall, failureText(failure));
       const content: unknown = isCall && answer.result?.["content"];
       if (!Array.isArray(content)) return answer;
+      const isOther = telling.era !== undefined && telling.era !== eraOf(slot);
       telling.era = eraOf(slot);
-      if (lossNotice === false || !slot.takeLossNotice()) return answer;
+      const isUntold = isOneOfMany ? isOther : slot.takeLossNotice();
+      if (lossNotice === false || !isUntold) return answer;
       onTold();
       const told = [...(content as unknown[]), { type: "text", text: lossNotice }];
       return { ...answer, result: { ...answer.result, content: told } };

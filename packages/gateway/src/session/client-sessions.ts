@@ -1,22 +1,19 @@
 import { detach } from "@durable-mcp/core/internal";
-import {
-  type ClientSession,
-  namesOf,
-  openClientSession,
-  type SessionNames,
-} from "./client-session.ts";
-import type { Centre, SessionName } from "./upstreams.ts";
+import { type ClientSession, openClientSession } from "./client-session.ts";
+import { namesOf, type SessionAddress, type SessionNames } from "./session-names.ts";
+import type { NamedClient } from "./named-clients.ts";
+import { createNamedUpstreams } from "./named-upstreams.ts";
+import type { Centre } from "./upstreams.ts";
 
 /** How often idle sessions are looked for, in milliseconds. */
 const sweepMs = 30_000;
 
 export type ClientSessions = ReturnType<typeof createClientSessions>;
 
-const keyOf = ({ connection, session }: SessionName) => JSON.stringify([connection, session]);
-
 /** The client sessions that this process has open. Each is opened once, however many requests come at once. */
 export function createClientSessions(centre: Centre, idleMs: number) {
   const open = new Map<string, Promise<ClientSession | undefined>>();
+  const enterNamed = createNamedUpstreams(centre);
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const all = async () => {
@@ -24,7 +21,7 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     return (await Promise.all(opened)).filter((session) => session !== undefined);
   };
   const close = async (session: ClientSession) => {
-    open.delete(keyOf(session.of));
+    open.delete(session.key);
     await session.stopListening?.();
     await session.upstream.close();
   };
@@ -40,25 +37,26 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     clearInterval(timer);
     timer = undefined;
   };
-  const enter = async (names: SessionNames, isNew: boolean) => {
-    const opening = openClientSession(centre, names, isNew);
-    open.set(keyOf(names.of), opening);
+  const enter = async (names: SessionNames, isNew: boolean, newcomer?: NamedClient) => {
+    const opening = openClientSession(centre, names, enterNamed, isNew, newcomer);
+    open.set(names.key, opening);
     timer ??= setInterval(() => void closeIdle(), Math.min(sweepMs, idleMs));
     // It keeps no process alive.
     detach(timer);
     const session = await opening.catch(() => undefined);
-    if (session === undefined) open.delete(keyOf(names.of));
+    if (session === undefined) open.delete(names.key);
     return await opening;
   };
 
   return {
     /** The session of a client's id; `undefined` if this principal has no such session of this connection. */
-    async find(id: string, connection: string, principal: SessionName["principal"]) {
-      const names = await namesOf(id, connection, principal);
-      return await (open.get(keyOf(names.of)) ?? enter(names, false));
+    async find(id: string, address: SessionAddress) {
+      const names = await namesOf(id, address);
+      return await (open.get(names.key) ?? enter(names, false));
     },
     /** Opens a session that the store does not have yet. */
-    begin: async (names: SessionNames): Promise<ClientSession> => (await enter(names, true))!,
+    begin: async (names: SessionNames, newcomer?: NamedClient): Promise<ClientSession> =>
+      (await enter(names, true, newcomer))!,
     /** Closes a session in this process. */
     close,
     /** Whether an answer is under way. */

@@ -32,8 +32,8 @@ interface Left {
 /** Or the process waits for the answer, and was there at that time. */
 type LeftAnswer = Left | { readonly heldAt: number };
 
-async function placeOf({ of }: ClientSession, requestId: JsonRpcId): Promise<string> {
-  const digest = await textDigest(JSON.stringify([of.connection, of.session, requestId]));
+async function placeOf({ of, key }: ClientSession, requestId: JsonRpcId): Promise<string> {
+  const digest = await textDigest(JSON.stringify([of.connection, key, requestId]));
   return `gateway-answer/${digest}`;
 }
 

@@ -78,22 +78,39 @@ export const untilSent = async (send: () => Promise<Response>) =>
 const isForNow = (status: number) => status >= 500 || [408, 409, 429].includes(status);
 
 /** A client session's session with its server. */
-export type Upstream = NonNullable<Awaited<ReturnType<typeof openUpstream>>>;
+export type Upstream = Pick<OpenUpstream, "slot" | "save" | "close" | keyof Requests> & {
+  readonly end: () => Promise<unknown>;
+};
+export type OpenUpstream = NonNullable<Awaited<ReturnType<typeof openUpstream>>>;
+type Requests = ReturnType<typeof requestsOn>;
+
+/** Tells a session of the server from those before and after it. */
+export function eraOf({ snapshot }: SessionSlot): number {
+  return snapshot?.kind === "session" ? (snapshot.startedAt ?? 0) : 0;
+}
+
+/** How the server's session looks to one client. */
+export type OfClient = (slot: SessionSlot) => {
+  readonly lasting: LastingClient;
+  readonly waiting?: WaitingCalls | undefined;
+};
 
 /** @returns `undefined` without a record, unless the session is new */
 export async function openUpstream(
   { connections, store, now, onEvent }: Centre,
   name: SessionName,
-  lasting: (slot: SessionSlot) => LastingClient,
-  waiting: WaitingCalls | undefined,
+  ofClient: OfClient,
   isNew: boolean,
+  onOther?: () => Promise<void>,
 ) {
   const { url, auth, headers, fetch, timeouts, session } = connections[name.connection]!.options;
   const { maxAgeMs, resend, onLoss, classifyLoss } = typeof session === "object" ? session : {};
+  // The client lists for itself, and hears of changes.
+  const toolList = { maxAgeMs: 0, maxLength: 0 };
   const opening = openStoredFetch({
     ...{ url, auth, headers, fetch, store, agent, now, maxAgeMs, onEvent, ...name },
     create: isNew && "once",
-    listening: true,
+    ...{ onOther, listening: true },
     recovery: {
       ...{ onLoss, classifyLoss },
       resend:
@@ -103,15 +120,25 @@ export async function openUpstream(
               method === "tools/call" && mayRunTwice({ name: String(params?.["name"]) }, resend),
     },
     timeouts: { initializeMs: timeouts?.connectMs ?? 10_000, answerMs: timeouts?.answerMs },
-    // The client lists for itself, and hears of changes.
-    own: (slot) => ({ lasting: lasting(slot), toolList: { maxAgeMs: 0, maxLength: 0 }, waiting }),
+    own: (slot) => ({ ...ofClient(slot), toolList }),
   });
   const opened = await opening.catch((error: unknown) => {
     const isMissing = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
     if (isNew || !isMissing) throw error;
     return undefined;
   });
-  return opened && { ...opened, ...requestsOn(new URL(url).href, opened.fetch) };
+  const { href } = new URL(url);
+  return (
+    opened && {
+      ...{ ...opened, ...requestsOn(href, opened.fetch) },
+      /** The requests of another client of the session. */
+      requestsOf: (another: OfClient) =>
+        requestsOn(
+          href,
+          opened.another((slot) => ({ ...another(slot), toolList })),
+        ),
+    }
+  );
 }
 
 const accept = "application/json, text/event-stream";

@@ -11,7 +11,7 @@ test("a question waits in the store, whatever the client declares, and its resul
   const session = await begin(url);
   const [list] = await messagesOf(await post(url, request(1, "tools/list"), { session }));
   const names = list.result.tools.map(({ name }: { name: string }) => name);
-  expect(names).toEqual(["work", "ask", "waiting_result"]);
+  expect(names).toEqual(["work", "ask-anyone", "ask", "waiting_result"]);
   const [asked] = await messagesOf(await post(url, toolCall(2, "ask"), { session }));
   const [text] = asked.result.content.map(({ text: words }: { text: string }) => words);
   expect(asked.result.isError).toBe(true);

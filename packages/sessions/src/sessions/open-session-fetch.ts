@@ -3,28 +3,16 @@ import {
   McpSessionError,
   type OnSession,
   type SessionEvent,
-  type SessionFetchOptions,
   type SessionSlot,
 } from "@durable-mcp/core";
 import { detach, innerFetch, manageSlot, within } from "@durable-mcp/core/internal";
-import { createConnectionSecrets } from "../connection/connection-secrets.ts";
-import { createTeller } from "../events/application-event.ts";
-import { createStepEvents } from "../events/step-events.ts";
 import { createConnectionFetch } from "../connection/connection-fetch.ts";
-import { createBoundedStore } from "../records/bounded-store.ts";
 import { endRecord } from "../records/end-record.ts";
 import { recordName } from "../records/slot-record.ts";
 import { storeFailed } from "../records/stored-records.ts";
 import type { EndedSession } from "../records/session-reports.ts";
-import {
-  checkFetchOptions,
-  declare,
-  nameOf,
-  type OpenSessionFetchOptions,
-  withCredentials,
-} from "./session-fetch-options.ts";
-import type { SlotContext } from "./sessions-context.ts";
-import { loadStoredSlot } from "./stored-slot.ts";
+import { type LoadedSlot, loadSlot, type OwnFetchOptions } from "./load-fetch-slot.ts";
+import { checkFetchOptions, type OpenSessionFetchOptions } from "./session-fetch-options.ts";
 
 /** A fetch whose session is kept in a store. */
 export interface OpenSessionFetch {
@@ -57,43 +45,51 @@ export async function openSessionFetch(
   options: OpenSessionFetchOptions,
 ): Promise<OpenSessionFetch> {
   checkFetchOptions(options);
-  const { slot: _, save: __, ...opened } = await openStoredFetch(options);
+  const { slot: _, save: __, another: ___, ...opened } = await openStoredFetch(options);
   return opened;
 }
 
-/** What a client of its own kind adds. */
-type OwnFetchOptions = Omit<OpenSessionFetchOptions, "create"> & {
-  readonly create?: boolean | "once" | undefined;
-  /** Options of core's fetch, for the slot. */
-  readonly own?: (
-    slot: SessionSlot,
-  ) => Pick<SessionFetchOptions, "lasting" | "toolList" | "waiting">;
-};
+interface OpenStoredFetch extends OpenSessionFetch {
+  readonly slot: SessionSlot;
+  readonly save: () => Promise<void>;
+  /** The fetch of another client of the same session. */
+  readonly another: (own: OwnFetchOptions["own"]) => typeof globalThis.fetch;
+}
 
 /** The same, without the check of the options, and with the slot. */
-export async function openStoredFetch(
-  options: OwnFetchOptions,
-): Promise<OpenSessionFetch & { readonly slot: SessionSlot; readonly save: () => Promise<void> }> {
+export async function openStoredFetch(options: OwnFetchOptions): Promise<OpenStoredFetch> {
   const slot = await loadSlot(options);
   const { context, stored, connection, principal, definition, events } = slot;
   const life = createLife(options, slot);
   const ages = watchAge(options, slot);
-  const fetch = createSessionFetch({
-    ...fetchOptions(options),
-    slot: stored.slot,
-    fetch: innerFetch(async (input, init) => await life.send(input, init)),
-    onSession: ages.dated,
-    findSession: stored.findSession,
-    // Most clients list first. The session and its tools are one write, which a kill leaves.
-    toolList: { maxLength: stored.maxListLength, beforeSave: true },
-    ...options.own?.(stored.slot),
-    onEvent(event) {
-      context.emit({ ...event, connection });
-      ages.note(event);
-    },
-  });
-  life.begin(ages.replaceOld);
   let closing: Promise<void> | undefined;
+  const another = (own: OwnFetchOptions["own"]): typeof globalThis.fetch => {
+    const fetch = createSessionFetch({
+      ...fetchOptions(options),
+      slot: stored.slot,
+      fetch: innerFetch(async (input, init) => await life.send(input, init)),
+      onSession: ages.dated,
+      async findSession() {
+        const found = await stored.findSession!();
+        if (found) await options.onOther?.();
+        return found;
+      },
+      // Most clients list first. The session and its tools are one write, which a kill leaves.
+      toolList: { maxLength: stored.maxListLength, beforeSave: true },
+      ...own?.(stored.slot),
+      onEvent(event) {
+        context.emit({ ...event, connection });
+        ages.note(event);
+      },
+    });
+    return async (input, init) => {
+      if (closing !== undefined) throw closed(connection);
+      life.noteUse();
+      return await fetch(input, init);
+    };
+  };
+  const fetch = another(options.own);
+  life.begin(ages.replaceOld);
   const settle = async (save?: () => Promise<void>) => {
     await within(closeTimeoutMs, stored.slot.settle());
     await within(closeTimeoutMs, Promise.all([save?.(), stored.settle()]));
@@ -104,11 +100,7 @@ export async function openStoredFetch(
   return {
     slot: stored.slot,
     save: () => stored.mark(),
-    async fetch(input, init) {
-      if (closing !== undefined) throw closed(connection);
-      life.noteUse();
-      return await fetch(input, init);
-    },
+    ...{ fetch, another },
     close: () => (closing ??= settle(() => stored.close().catch(life.tellFailure("close")))),
     async end({ timeoutMs } = {}) {
       await (closing ??= settle());
@@ -122,37 +114,12 @@ export async function openStoredFetch(
   };
 }
 
-/** For one operation of the store, in milliseconds. */
-const storeTimeoutMs = 15_000;
 /** For the handshake under way, and for what is still to be saved or ended, each, in milliseconds. */
 const closeTimeoutMs = 10_000;
 
-type LoadedSlot = Awaited<ReturnType<typeof loadSlot>>;
-
-async function loadSlot(options: OwnFetchOptions) {
-  const { session: sessionId, principal, create, idleTimeoutMs, onEvent, own } = options;
-  const { agent = "default", touchIntervalMs = 60_000, now = Date.now } = options;
-  const connection = nameOf(options);
-  const server = declare(options);
-  const secrets = createConnectionSecrets();
-  const events = createStepEvents(createTeller(undefined, onEvent), sessionId);
-  const context: SlotContext = {
-    ...{ agent, sessionId, touchIntervalMs, now, abortSignal: undefined },
-    emit: (event) => events.emit(secrets.scrubEvent(event)),
-    store: createBoundedStore(options.store, storeTimeoutMs, now),
-    provider: { declaredFor: () => ({}) },
-  };
-  /** The headers of the client's last request to the server. */
-  const client: { sent?: Headers } = {};
-  const definition = withCredentials(server, () => client.sent);
-  const use = { principal, definition, idleTimeoutMs, create, isOneClient: own !== undefined };
-  const stored = await loadStoredSlot(context, { connection }, use);
-  return { context, stored, connection, principal, server, definition, client, secrets, events };
-}
-
 /** The way to the server, and the marks of use, until the fetch is closed. */
 function createLife(
-  { headers }: OwnFetchOptions,
+  { headers, onOther }: OwnFetchOptions,
   { context, stored, connection, principal, server, client, secrets, events }: LoadedSlot,
 ) {
   const { sessionId, touchIntervalMs, now, emit } = context;
@@ -189,7 +156,7 @@ function createLife(
         // They are asked once for each fetch of a connection.
         if (typeof headers === "function") connected = connect();
         prepare();
-        void stored.mark().catch(tellFailure("touch"));
+        void stored.mark().then(onOther, tellFailure("touch"));
       }, touchIntervalMs);
       // A forgotten fetch must not keep a Node process alive.
       detach(timer);
@@ -209,7 +176,7 @@ function fetchOptions(options: OwnFetchOptions) {
 
 /** Replaces a session that is older than `maxAgeMs`, and ends it. */
 function watchAge(
-  { maxAgeMs, own: ofClient }: OwnFetchOptions,
+  { maxAgeMs, own: ofClient, onOther }: OwnFetchOptions,
   { context: { emit, now }, stored, connection }: LoadedSlot,
 ) {
   const { slot } = stored;
@@ -219,8 +186,11 @@ function watchAge(
     emit({ type: "discarded", connection, reason: "age" });
     stored.end(session);
   };
-  const dated: OnSession = async (own) =>
-    await stored.onSession!(isDated ? { ...own, startedAt: now() } : own);
+  const dated: OnSession = async (own) => {
+    const saved = await stored.onSession!(isDated ? { ...own, startedAt: now() } : own);
+    await onOther?.();
+    return saved;
+  };
   return {
     /** The save point, with the time from which the age counts. */
     dated,

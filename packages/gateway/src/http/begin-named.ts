@@ -1,0 +1,93 @@
+import type { InitializeResult, JsonRpcRequest } from "@durable-mcp/core";
+import { type JsonRpcMessage, randomToken, revisionIn } from "@durable-mcp/core/internal";
+import { messageAnswer, refusal } from "../base/answers.ts";
+import { clientInfo } from "../base/centre.ts";
+import { primingOf } from "../base/events.ts";
+import type { ClientSession } from "../session/client-session.ts";
+import { namesOf, type SessionAddress } from "../session/session-names.ts";
+import type { ClientSessions } from "../session/client-sessions.ts";
+import { writeNamedClient } from "../session/named-clients.ts";
+import type { Centre } from "../session/upstreams.ts";
+import { initialize, notBegun } from "./begin-session.ts";
+
+/** The newest revision that all clients speak which the gateway was tried with. */
+const protocolVersion = "2025-06-18";
+
+/** Begins named sessions: the first client's `initialize` opens the server's session, in the words of the definition. */
+export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
+  const turns = new Map<string, Promise<unknown>>();
+
+  const begin = async (message: JsonRpcRequest, address: SessionAddress): Promise<Response> => {
+    const { protocolVersion: asked, clientInfo: info } = message.params ?? {};
+    const version = typeof asked === "string" ? asked : "";
+    const priming = primingOf(version, info as Record<string, unknown>);
+    const id = randomToken() + randomToken();
+    const names = await namesOf(id, address);
+    const session = await sessions.begin(names, { told: undefined, priming });
+    let isBegun = false;
+    try {
+      const handshake = await handshakeOf(centre, session);
+      if (handshake instanceof Response) return handshake;
+      if (version < handshake.protocolVersion) return otherRevision(message, handshake);
+      session.tellNothing();
+      await writeNamedClient(centre, names, { told: session.era, priming }, true);
+      isBegun = true;
+      const result = handshake as unknown as Record<string, unknown>;
+      const answer = messageAnswer({ jsonrpc: "2.0", id: message.id, result });
+      answer.headers.set("mcp-session-id", id);
+      return answer;
+    } catch (error) {
+      return notBegun(message, error);
+    } finally {
+      if (!isBegun) await sessions.close(session);
+    }
+  };
+  /** Of those that come at once, one opens the session of the server. */
+  return async (message: JsonRpcRequest, address: SessionAddress): Promise<Response> => {
+    const { connection, principal, name } = address;
+    const key = JSON.stringify([connection, name, principal]);
+    const before = turns.get(key);
+    const own = (async () => {
+      await before?.catch(() => undefined);
+      return await begin(message, address);
+    })();
+    turns.set(key, own);
+    return await own.finally(() => {
+      if (turns.get(key) === own) turns.delete(key);
+    });
+  };
+}
+
+/** The result of the `initialize` with which the server's session began or begins, or the server's refusal. */
+async function handshakeOf(
+  { connections }: Centre,
+  { of, upstream }: ClientSession,
+): Promise<InitializeResult | Response> {
+  const made = () => {
+    const { snapshot } = upstream.slot;
+    return snapshot?.kind === "session" ? snapshot.initializeResult : undefined;
+  };
+  const known = made();
+  if (known) return known;
+  const { options } = connections[of.connection]!;
+  const { capabilities = {} } = options;
+  const params = { protocolVersion, capabilities, clientInfo: clientInfo(options) };
+  const message = { jsonrpc: "2.0", id: 0, method: "initialize", params } as const;
+  const answer = await initialize(upstream, message);
+  const nameless = "The server has no sessions, so none has a name. Use the address without @.";
+  return answer.ok ? (made() ?? refusal(502, nameless)) : answer;
+}
+
+const otherRevision = ({ id }: JsonRpcRequest, handshake: InitializeResult) =>
+  refusal(400, `Unsupported protocol version: the session has ${handshake.protocolVersion}.`, {
+    ...{ code: -32_602, id },
+  });
+
+/** The answer to what comes under a name without a session: a client that speaks both eras goes on with `initialize`. */
+export function needsSession(message: JsonRpcMessage | undefined): Response {
+  const { id = null } = (message ?? {}) as Partial<JsonRpcRequest>;
+  const isProbe = message && "method" in message && message.method === "server/discover";
+  if (isProbe) return refusal(400, "Method not found", { code: -32_601, id });
+  const code = message && revisionIn(message) ? -32_022 : -32_600;
+  return refusal(400, "A named session begins with initialize.", { code, id });
+}

@@ -1,0 +1,91 @@
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import {
+  createEventSplitter,
+  eventText,
+  isEventStream,
+  type JsonRpcMessage,
+  letGo,
+  parseMessages,
+} from "@durable-mcp/core/internal";
+import { isRequest } from "../base/answers.ts";
+import { eventAnswer, messageEvent, partsOf } from "../base/events.ts";
+import type { OpenUpstream } from "./upstreams.ts";
+
+type Listener = ReadableStreamDefaultController<Uint8Array>;
+
+/** A listener that has not read so many messages has left. */
+const maxUnread = 1_000;
+
+/**
+ * The stream of a server's own messages, for all clients of a named session. Each hears what the server tells. What the
+ * server asks goes to a client that is alone; of several none is asked, because nobody knows whom the server means.
+ */
+export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
+  const listeners = new Set<Listener>();
+  let opening: Promise<Response> | undefined;
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+
+  const drop = (listener: Listener) => {
+    listeners.delete(listener);
+    if (listeners.size === 0) void reader?.cancel().catch(() => undefined);
+  };
+  const close = (listener: Listener) => {
+    listener.close();
+    drop(listener);
+  };
+  const tell = (message: JsonRpcMessage) => {
+    const event = messageEvent(message);
+    for (const listener of listeners) {
+      if ((listener.desiredSize ?? 0) < -maxUnread) close(listener);
+      else listener.enqueue(event);
+    }
+  };
+  const receive = async (message: JsonRpcMessage) => {
+    if (!isRequest(message) || listeners.size === 1) return tell(message);
+    letGo(await (await upstream()).postInsistently(JSON.stringify(declined(message))));
+  };
+  const readOn = async (stream: ReadableStream<Uint8Array>) => {
+    const splitter = createEventSplitter();
+    reader = stream.getReader();
+    for await (const part of partsOf(reader))
+      for (const event of splitter.push(part))
+        for (const message of parseMessages(eventText(event))?.messages ?? [])
+          void receive(message).catch(() => undefined);
+    opening = undefined;
+    for (const listener of listeners) close(listener);
+  };
+  const open = async () => {
+    const response = await (await upstream()).listen();
+    if (isEventStream(response)) void readOn(response.body);
+    else opening = undefined;
+    return response;
+  };
+
+  return {
+    /** A client's stream, or the server's refusal of it. */
+    async listen(): Promise<Response> {
+      const response = await (opening ??= open().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      }));
+      if (!isEventStream(response)) return new Response(null, response);
+      let own: Listener;
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          own = controller;
+          listeners.add(controller);
+        },
+        cancel: () => drop(own),
+      });
+      return eventAnswer(body);
+    },
+  };
+}
+
+/** The answer to a question that nobody gets. */
+function declined({ id, method }: JsonRpcRequest): JsonRpcMessage {
+  const message = "Several clients have this session, so none of them is asked.";
+  if (method === "elicitation/create") return { jsonrpc: "2.0", id, result: { action: "decline" } };
+  if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
+  return { jsonrpc: "2.0", id, error: { code: -32_601, message } };
+}
