@@ -55,10 +55,8 @@ test.skipIf(process.platform !== "linux")(
       for (let made = 0; made < count; made += 1) await call(20_000_000);
     };
     await call(1_000);
-    // A message is held once to give it its client's id again, as bytes and as text.
-    expect(await growthMb(() => calls(2))).toBeLessThan(350);
-    // These are 260 MB on the wire.
-    expect(await growthMb(() => calls(10))).toBeLessThan(150);
+    // A message is held once to give it its client's id again, as bytes and as text. Answers that are kept make 480 MB.
+    expect(await growthMb(() => calls(12))).toBeLessThan(320);
   },
 );
 

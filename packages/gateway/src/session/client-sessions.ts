@@ -1,6 +1,6 @@
 import { detach } from "@durable-mcp/core/internal";
 import { type ClientSession, openClientSession } from "./client-session.ts";
-import { namesOf, type SessionAddress, type SessionNames } from "./session-names.ts";
+import { createKnownNames, type SessionAddress, type SessionNames } from "./session-names.ts";
 import type { NamedClient } from "./named-clients.ts";
 import { createNamedUpstreams } from "./named-upstreams.ts";
 import type { Centre } from "./upstreams.ts";
@@ -14,6 +14,7 @@ export type ClientSessions = ReturnType<typeof createClientSessions>;
 export function createClientSessions(centre: Centre, idleMs: number) {
   const open = new Map<string, Promise<ClientSession | undefined>>();
   const enterNamed = createNamedUpstreams(centre);
+  const namesOf = createKnownNames();
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const all = async () => {

@@ -72,7 +72,10 @@ const isUnsent = (error: unknown) =>
 
 /** Sends what was not sent again, until the server takes it. */
 export const untilSent = async (send: () => Promise<Response>) =>
-  await tryInsistently(restartMs, send, (error) => !isUnsent(error));
+  await send().catch(async (error: unknown) => {
+    if (!isUnsent(error)) throw error;
+    return await tryInsistently(restartMs, send, (again) => !isUnsent(again));
+  });
 
 /** Refusals that are for now. 409: it has not noticed yet that the reader before has gone. */
 const isForNow = (status: number) => status >= 500 || [408, 409, 429].includes(status);

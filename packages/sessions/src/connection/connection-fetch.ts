@@ -78,7 +78,8 @@ export function createConnectionFetch(
   const sendWithTokens: Send = async (input, init, headers) => {
     onRequest?.(headers);
     const isSigned = headers.has("authorization") || (await isSignedByHeaders());
-    const issued = isSigned ? undefined : await inOwnTime("authProvider", tokensOfProvider);
+    const isReady = isSigned || options.authProvider === undefined;
+    const issued = isReady ? undefined : await inOwnTime("authProvider", tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await server.send(input, init, headers);
   };
