@@ -78,3 +78,19 @@ export async function callForText(tools: ToolSet, name: string, input?: unknown)
 export async function outdateTools(registry: Pick<ConnectionRun<any>, "call">): Promise<void> {
   await registry.call("notes", "unknown");
 }
+
+/** Opens an agent session and lists its tools, which connects all. */
+export async function openAndList<RUN extends ConnectionRun<any> & AsyncDisposable>(
+  sessions: { open(id: string, use: never): Promise<RUN> },
+  id: string,
+  use: object,
+): Promise<RUN> {
+  const run = await sessions.open(id, use as never);
+  try {
+    await run.tools();
+    return run;
+  } catch (error) {
+    await run.dispose();
+    throw error;
+  }
+}

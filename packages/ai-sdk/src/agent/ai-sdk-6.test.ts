@@ -3,7 +3,7 @@ import { generateText, stepCountIs, streamText, type ToolSet } from "ai-6";
 import { MockLanguageModelV3, simulateReadableStream } from "ai-6/test";
 import { expect, test } from "vitest";
 import { startStored } from "../../test/durable-process.ts";
-import { alice } from "../../test/step.ts";
+import { alice, openAndList } from "../../test/step.ts";
 
 const use = { principal: alice };
 const usage = {
@@ -66,7 +66,7 @@ test("runs of generateText share one session", async () => {
 
 test("the tools of a run work, and tell the model of a lost session", async () => {
   const { server, sessions } = await startStored();
-  await sessions.run("chat", use, () => undefined);
+  await sessions.run("chat", use, (run) => run.tools());
   server.forgetSessions();
   const model = addingModel("milk");
   await sessions.run("chat", use, async (run) =>
@@ -92,7 +92,7 @@ test("a stream that a run gives back has its tools until it has ended", async ()
 
 test("an attached stream holds its lease to the end", async () => {
   const { sessions } = await startStored();
-  const lease = await sessions.open("chat", use);
+  const lease = await openAndList(sessions, "chat", use);
   const result = lease.attach(
     streamText({
       model: addingModel("milk"),

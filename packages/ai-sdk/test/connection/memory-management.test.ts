@@ -128,7 +128,7 @@ describe("in a store", () => {
     );
     expect(notebook.liveSessions()).toBe(1);
     const after = before.processOf({ memory: "server" });
-    await after.run("chat", use, () => undefined);
+    await after.run("chat", use, (run) => run.tools());
     expect(notebook.liveSessions()).toBe(0);
     expect((await after.list({ ...use, sessionId: "chat" })).sessions).toEqual([]);
     // And back again.
@@ -212,7 +212,7 @@ describe("in a run", () => {
     await provider.run(run, async (own) => {
       await withConnections({ one: "isolate" }, (isolated: ConnectionRun<any>) => greet(isolated));
       expect(server.log).toEqual(["POST tools/call"]);
-      const named = own.named.run("a", () => undefined);
+      const named = own.named.run("a", (run) => run.tools());
       await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
     });
   });

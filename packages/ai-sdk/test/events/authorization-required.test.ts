@@ -187,7 +187,7 @@ describe("a session that waits for its user", () => {
       store: createMemoryStore(),
       onEvent,
     });
-    await sessions.run("chat", { principal: alice }, () => undefined);
+    await sessions.run("chat", { principal: alice }, (run) => run.tools());
     user.isSignedIn = false;
     const use = { principal: alice };
     expect(await sessions.status("chat", use)).toEqual([

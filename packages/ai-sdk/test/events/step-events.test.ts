@@ -68,7 +68,10 @@ describe("the events of a step", () => {
 
   test("say which operations were under way, how long, and what became of them", async () => {
     const { told, run } = await startNotes();
-    await run((own) => own.call("notes", "add_note", { text: "one" }));
+    await run(async (own) => {
+      await own.tools();
+      await own.call("notes", "add_note", { text: "one" });
+    });
     const operations = told.flatMap(({ event }) => (event.type === "operation" ? [event] : []));
     expect(operations.map(({ operation, action }) => `${operation} ${action}`)).toEqual([
       "list started",
@@ -114,7 +117,11 @@ describe("the events of a step", () => {
 
     await run(async (own) => callTool(await own.tools(), "notes__add_note", { text: "one" }));
     expect(outcomes()).toEqual([undefined]);
-    await expect(run(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    const fail = async (own: Parameters<Parameters<typeof run>[0]>[0]) => {
+      await own.tools();
+      throw new Error("no");
+    };
+    await expect(run(fail)).rejects.toThrow("no");
     expect(outcomes()).toEqual(["failed"]);
     expect(await streamed(add, "Noted.")).toEqual([undefined]);
     expect(await streamed()).toEqual(["failed"]);
@@ -127,7 +134,8 @@ describe("the events of a step", () => {
     expect(outcomes()).toEqual(["failed"]);
     const controller = new AbortController();
     const aborted = run(
-      async () => {
+      async (own) => {
+        await own.tools();
         controller.abort();
         controller.signal.throwIfAborted();
       },

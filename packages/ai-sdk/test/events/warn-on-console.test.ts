@@ -76,7 +76,7 @@ test("a sign-in that is missing is said once for what it is to grant", async () 
   };
   const connections = { notes: define(server.url, { auth: { getToken } }) };
   const sessions = createDurableSessions({ connections, store: createMemoryStore() });
-  const step = () => sessions.run("chat", { principal: alice }, () => undefined);
+  const step = () => sessions.run("chat", { principal: alice }, (run) => run.tools());
   await step();
   await step();
   expect(warnings()).toEqual([expect.stringContaining("Connection notes: Sign in.")]);
@@ -135,7 +135,7 @@ test.each(filters)("where nobody listens, it (%s) is said once", async (_, optio
   const connections = { notes: define(server.url, options) };
   const provider = createConnectionProvider({ connections });
   const [option, [tool]] = told;
-  const run = () => provider.run({ session: {}, principal: alice }, () => undefined);
+  const run = () => provider.run({ session: {}, principal: alice }, (run) => run.tools());
   await run();
   await run();
   expect(warnings()).toEqual([expect.stringContaining(`Connection notes: ${option} names`)]);
@@ -146,7 +146,7 @@ test("a filter is not compared with the tools of a server that is down", async (
   const { server } = await startWrong();
   const connections = { notes: define(server.url, { tools: { allow: ["add_note"] } }) };
   const provider = createConnectionProvider({ connections });
-  await provider.run({ session: {}, principal: alice }, () => undefined);
+  await provider.run({ session: {}, principal: alice }, (run) => run.tools());
   expect(warnings()).toEqual([expect.stringContaining("404")]);
 });
 

@@ -48,7 +48,7 @@ describe("a server that gives session ids to a connection without `session`", ()
     const { onEvent, events } = collectEvents();
     const store = createMemoryStore();
     const sessions = createDurableSessions({ connections, store, onEvent });
-    for (const chat of ["a", "b"]) await sessions.run(chat, use, () => undefined);
+    for (const chat of ["a", "b"]) await sessions.run(chat, use, (run) => run.tools());
     expect(events.splice(0)).toEqual([unused]);
 
     const application = startApplication(connections);
@@ -71,7 +71,7 @@ describe("a server that gives session ids to a connection without `session`", ()
     const store = createMemoryStore();
     for (const notes of [define(server.url, { session: "stateless" }), define(other.url)]) {
       const sessions = createDurableSessions({ connections: { notes }, store, onEvent });
-      await sessions.run("chat", use, () => undefined);
+      await sessions.run("chat", use, (run) => run.tools());
     }
     const provider = createConnectionProvider({
       connections: { notes: define(server.url) },

@@ -79,7 +79,7 @@ describe.each([
     const answered = await sessions.answer("chat", call!.id!, accept, { principal: alice });
     expect(answered).toMatchObject({ state: "settled" });
     expect(events.map(({ type }) => type)).toContain("stateless");
-    expect(methods().slice(0, 3)).toEqual(["initialize", "server/discover", "tools/list"]);
+    expect(methods().slice(0, 3)).toEqual(["initialize", "server/discover", "tools/call"]);
     // The next step knows it.
     const before = methods().length;
     await pay();

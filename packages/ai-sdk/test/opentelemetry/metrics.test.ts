@@ -123,7 +123,11 @@ test("runs are counted by whether they found a client, with the clients that are
   const telemetry = openTelemetry();
   const { provider } = startApplication<any>({ program }, { telemetry, pool: {} });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  const run = () => sessions.run("chat", { principal }, () => withConnections({}, call));
+  const run = () =>
+    sessions.run("chat", { principal }, async (own) => {
+      await own.tools();
+      await withConnections({}, call);
+    });
   await run();
   const first = await values();
   expect(by("durable_mcp.client", first["durable_mcp.client.lookups"])).toEqual({
@@ -182,7 +186,7 @@ test("waits for the store, and until a server is ready, have a duration", async 
   expect(uses).toMatchObject({ get: 1, put: expect.any(Number) });
 
   const broken = createDurableSessions({ provider, store: failing });
-  await expect(broken.run("other", { principal }, () => undefined)).rejects.toMatchObject({
+  await expect(broken.run("other", { principal }, (run) => run.tools())).rejects.toMatchObject({
     code: "STORE_FAILED",
   });
   const { "durable_mcp.store.operation.duration": failed } = await values();

@@ -126,10 +126,10 @@ test("in a run there is one span an answer, and a result that is filled in is no
     await run.waiting.resume(messages, { tools: await run.tools() });
   });
   expect(outline().split("\n")).toEqual([
-    "tools/list",
-    "  server/discover",
     "answer order_twice",
     "answer order",
+    "tools/list",
+    "  server/discover",
   ]);
 });
 

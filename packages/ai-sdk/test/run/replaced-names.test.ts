@@ -92,7 +92,7 @@ describe.each(backends)("named sessions in %s", (backend) => {
         await expect(listNotes(own)).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
       });
       expect(await named.list()).toEqual([]);
-      await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
+      await expect(named.run("research", (run) => run.tools())).rejects.toMatchObject(noSuch);
       await withConnections({ notes: { named: "research" } }, async (own) => {
         expect(await addNote(own, "b")).toBe("1 notes");
       });
@@ -145,7 +145,7 @@ describe.each(backends)("named sessions in %s", (backend) => {
     const { step, as, kept } = await startNotebooks(backend);
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     await as({}).step(async ({ named }) => {
-      await expect(named.run("research", () => undefined)).rejects.toThrow("declared");
+      await expect(named.run("research", (run) => run.tools())).rejects.toThrow("declared");
       const undeclared = { connection: "notes", ended: false, reason: "undeclared" };
       expect(await named.end("research")).toMatchObject([{ ...undeclared, removed: true }]);
     });
@@ -246,7 +246,7 @@ describe("named sessions in a state that are idle", () => {
       named.create("research", { connections: ["notes"], idleTimeoutMs });
     await step(create);
     await step(create, { principal: bob });
-    const [, ofAlice] = server.sessionIds;
+    const [ofAlice] = server.sessionIds;
     pass(idleTimeoutMs);
     await step((registry) => listNotes(registry, "cart"));
     const deleted = server.requests.filter(({ method }) => method === "DELETE");

@@ -8,7 +8,7 @@ import {
   type NotebookServer,
   startNotebookServer,
 } from "../../../sessions/test/notebook-server.ts";
-import { alice, callForText, outdateTools } from "../step.ts";
+import { alice, callForText, outdateTools, openAndList } from "../step.ts";
 import {
   type ConnectionRun,
   createConnectionProvider,
@@ -74,7 +74,7 @@ describe("sessions of connections", () => {
       onEvent: { every: (event) => events.push(event) },
       now: () => 42,
     });
-    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, (run) => run.tools());
     expect(operations).toEqual(["list", "connect", "list", "connect"]);
     expect(events).toContainEqual({ type: "client", connection: "notes", action: "opened" });
     expect(observed).toEqual(events);
@@ -90,10 +90,10 @@ describe("sessions of connections", () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
     const sessions = createDurableSessions({ connections: notebook(server), store });
-    const lease = await sessions.open("chat", use);
+    const lease = await openAndList(sessions, "chat", use);
     await Promise.all([sessions.shutdown(), sessions.shutdown()]);
     await expect(lease.tools()).rejects.toMatchObject(isOver);
-    await expect(sessions.open("chat", use)).rejects.toMatchObject(isOver);
+    await expect(openAndList(sessions, "chat", use)).rejects.toMatchObject(isOver);
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
       { tools: { count: 4 } },
     ]);
@@ -142,10 +142,13 @@ describe("sessions of a provider", () => {
     const [mine, others] = ["mine", "others"].map((agent) =>
       createDurableSessions({ provider, store: createMemoryStore(), agent }),
     );
-    const [own, other] = await Promise.all([mine!.open("a", use), others!.open("b", use)]);
+    const [own, other] = await Promise.all([
+      openAndList(mine!, "a", use),
+      openAndList(others!, "b", use),
+    ]);
     await mine!.shutdown();
     await expect(own.tools()).rejects.toMatchObject(isOver);
-    await expect(mine!.open("a", use)).rejects.toMatchObject(isOver);
+    await expect(openAndList(mine!, "a", use)).rejects.toMatchObject(isOver);
     expect(await callForText(await other.tools(), "notes__list_notes")).toBe("");
     await other.dispose();
     await own.dispose();
@@ -161,8 +164,8 @@ describe("sessions of a provider", () => {
       store: { ...store, get: () => new Promise(() => {}) },
     });
     // It fails after `storeTimeoutMs`.
-    held.open("chat", use).catch(() => undefined);
-    await sessions.open("chat", use);
+    openAndList(held, "chat", use).catch(() => undefined);
+    await openAndList(sessions, "chat", use);
     await expect(held.shutdown({ timeoutMs: 50 })).resolves.toBeUndefined();
     await expect(provider.shutdown({ timeoutMs: 500 })).resolves.toBeUndefined();
   });

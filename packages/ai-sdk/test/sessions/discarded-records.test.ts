@@ -16,7 +16,7 @@ type Stored = Record<string, JsonValue> & { snapshot: Record<string, JsonValue> 
 async function startChat(change: (record: Stored) => JsonValue = (record) => record) {
   const server = await startNotebookServer();
   const store = createMemoryStore();
-  await startProcess(server, store).sessions.run("chat", use, () => undefined);
+  await startProcess(server, store).sessions.run("chat", use, (run) => run.tools());
   const { value, revision } = (await store.get(key))!;
   await store.put(key, change(structuredClone(value) as Stored), revision, { owner });
   server.requests.length = 0;

@@ -4,7 +4,7 @@ import { add, list } from "../agent-session.ts";
 import { startProcess, startStored } from "../durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
-import { alice, bob, outdateTools } from "../step.ts";
+import { alice, bob, outdateTools, openAndList } from "../step.ts";
 
 test("a session is saved after onStart and before any call", async () => {
   const server = await startNotebookServer();
@@ -47,7 +47,7 @@ test("an agent session has an id, and nothing is sent without", async () => {
   const { server, sessions } = await startStored();
   const principal = alice;
   for (const call of [
-    sessions.open("", { principal }),
+    openAndList(sessions, "", { principal }),
     sessions.list({ principal, sessionId: "" }),
     sessions.status("", { principal }),
     sessions.restart("", { principal }),
@@ -69,13 +69,13 @@ test("a principal is needed to list and to delete", async () => {
 test("a session that cannot be saved is ended, and the open fails", async () => {
   const { server, held, sessions } = await startStored();
   held.fail("put");
-  await expect(sessions.open("chat", { principal: alice })).rejects.toMatchObject({
+  await expect(openAndList(sessions, "chat", { principal: alice })).rejects.toMatchObject({
     code: "STORE_FAILED",
   });
   expect(server.log).toContain("DELETE");
   expect(server.liveSessions()).toBe(0);
   held.heal();
-  const lease = await sessions.open("chat", { principal: alice });
+  const lease = await openAndList(sessions, "chat", { principal: alice });
   expect(await add("works")(lease)).toBe("1 notes");
   await lease.dispose();
 });
@@ -104,9 +104,9 @@ test("an aborted open says why, and leaves nothing open", async () => {
     return "next";
   });
   await expect(
-    sessions.open("chat", { principal: alice, abortSignal: controller.signal }),
+    openAndList(sessions, "chat", { principal: alice, abortSignal: controller.signal }),
   ).rejects.toBe(reason);
   await expect(
-    sessions.open("chat", { principal: alice, abortSignal: AbortSignal.abort(reason) }),
+    openAndList(sessions, "chat", { principal: alice, abortSignal: AbortSignal.abort(reason) }),
   ).rejects.toBe(reason);
 });

@@ -83,9 +83,11 @@ describe("endAll", () => {
 
   test("ends and removes all of a principal, of all agents, and of nobody else", async () => {
     const { sessions, server, store } = await startUsed("chat", "other");
-    await startProcess(server, store, { agent: "planner" }).sessions.run("x", use, () => undefined);
-    await startProcess(server, store, { share: true }).sessions.run("x", use, () => undefined);
-    await sessions.run("chat", { principal: bob }, () => undefined);
+    await startProcess(server, store, { agent: "planner" }).sessions.run("x", use, (run) =>
+      run.tools(),
+    );
+    await startProcess(server, store, { share: true }).sessions.run("x", use, (run) => run.tools());
+    await sessions.run("chat", { principal: bob }, (run) => run.tools());
     const results = await sessions.endAll(use);
     expect(results).toHaveLength(4);
     for (const result of results) expect(result).toMatchObject({ ended: true, removed: true });

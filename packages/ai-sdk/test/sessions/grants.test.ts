@@ -71,7 +71,7 @@ async function start(wrap: (store: SessionStore) => SessionStore) {
   const use = async (id: string, principal: Principal, options: Options) => {
     const { notes } = connections;
     const sessions = createDurableSessions({ connections: { notes }, store, now, ...options });
-    await sessions.run(id, { principal }, () => id);
+    await sessions.run(id, { principal }, (run) => run.tools());
   };
   const kept = async (principal: Principal) => {
     const values = await Promise.all(keysOf(principal).map((key) => store.get(key)));

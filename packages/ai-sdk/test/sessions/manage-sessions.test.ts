@@ -308,7 +308,8 @@ describe.each(backends)("sessions in %s", (backend) => {
   );
 });
 
-const createNames = async ({ named }: Run) => {
+const createNames = async ({ named, tools }: Run) => {
+  await tools();
   await named.create("a", { idleTimeoutMs: 900_000 });
   await named.create("b");
   await named.run("a", (own: Run) => own.tools());

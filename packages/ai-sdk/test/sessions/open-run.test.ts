@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../durable-process.ts";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { streamingModel } from "../streaming-model.ts";
-import { alice, callForText } from "../step.ts";
+import { alice, callForText, openAndList } from "../step.ts";
 import type { OpenRun } from "../../src/index.ts";
 
 const use = { principal: alice };
@@ -19,7 +19,7 @@ const settings = async (run: Pick<OpenRun<any>, "tools">) => ({
 async function openLease(abortSignal?: AbortSignal) {
   const server = await startNotebookServer();
   const process = startProcess(server, createMemoryStore());
-  const lease = await process.sessions.open("chat", { ...use, abortSignal });
+  const lease = await openAndList(process.sessions, "chat", { ...use, abortSignal });
   let isClosed = false;
   void lease.closed.finally(() => {
     isClosed = true;
@@ -36,7 +36,7 @@ const isReleased = (lease: Awaited<ReturnType<typeof openLease>>["lease"]) =>
 describe("a lease", () => {
   test("is released when it goes out of scope", async () => {
     const { sessions } = await openLease();
-    const lease = await sessions.open("other", use);
+    const lease = await openAndList(sessions, "other", use);
     expect(await callForText(await lease.tools(), "notes__list_notes")).toBe("");
     // What `await using` does; Node 22 does not know it.
     await lease[Symbol.asyncDispose]();
@@ -96,8 +96,9 @@ describe("an attached stream", () => {
   test("releases the lease at once when its signal was aborted before", async () => {
     const controller = new AbortController();
     const { lease } = await openLease(controller.signal);
+    const tools = await lease.tools();
     controller.abort();
-    lease.attach(streamText({ model: streamingModel(), tools: await lease.tools(), prompt: "go" }));
+    lease.attach(streamText({ model: streamingModel(), tools, prompt: "go" }));
     await lease.dispose();
     await expect(lease.closed).resolves.toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../durable-process.ts";
 import { createFingerprintingStore } from "../../../sessions/test/fingerprinting-store.ts";
 import { on, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
-import { alice, bob, callForText } from "../step.ts";
+import { alice, bob, callForText, openAndList } from "../step.ts";
 import type { ConnectionContext, SessionOwner } from "../../src/index.ts";
 
 const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
@@ -78,7 +78,7 @@ describe("the verbs of an operator", () => {
 
   test("work on the sessions of all principals, each for its own", async () => {
     const { server, sessions } = await startIdle({ connection: { auth: { getToken: tokenOf } } });
-    await sessions.run("other", { principal: alice }, () => undefined);
+    await sessions.run("other", { principal: alice }, (run) => run.tools());
     server.requests.length = 0;
     const alive = { connection: "notes", alive: true };
     const asked = await sessions.admin.status("chat", { timeoutMs: 2_000 });
@@ -219,7 +219,7 @@ describe("a sweep", () => {
   test("ends what was idle, as its owner, and leaves the rest", async () => {
     const { sessions, server, pass } = await startIdle();
     pass(hour);
-    await sessions.run("chat", { principal: bob }, () => undefined);
+    await sessions.run("chat", { principal: bob }, (run) => run.tools());
     pass(hour / 2);
     const { sessions: swept, more } = await sessions.admin.sweep({
       idleForMs: hour,
@@ -265,7 +265,7 @@ describe("a sweep", () => {
     const { sessions: swept } = await sessions.admin.sweep({
       idleForMs: hour,
       authorize: async ({ principal }) => {
-        leases.push(await sessions.open("chat", { principal: principal! }));
+        leases.push(await openAndList(sessions, "chat", { principal: principal! }));
         return { principal: principal! };
       },
     });

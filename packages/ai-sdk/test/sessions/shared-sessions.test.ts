@@ -6,7 +6,7 @@ import { add, isTold, list } from "../agent-session.ts";
 import { bothStores, describedNotebook } from "../../../sessions/test/both-stores.ts";
 import { type ProcessOptions, startProcess, startStored } from "../durable-process.ts";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
-import { alice, bob } from "../step.ts";
+import { alice, bob, openAndList } from "../step.ts";
 import {
   createConnectionProvider,
   currentConnections,
@@ -64,7 +64,7 @@ describe("a shared session", () => {
     server.forgetSessions();
     expect(await tell("1", other)).toBe(true);
     // It lists tools and calls none: nobody was told.
-    await sessions.run("2", use, () => undefined);
+    await sessions.run("2", use, (run) => run.tools());
     expect(await tell("2")).toBe(true);
     expect(await tell("new")).toBe(false);
     for (const id of ["1", "2", "new"]) expect(await tell(id, other)).toBe(false);
@@ -78,7 +78,7 @@ describe("a shared session", () => {
   test("tells a model that it did not tell in the run that met the loss", async () => {
     const { server, sessions, startAnother } = await startShared();
     const other = startAnother().sessions;
-    await using lease = await sessions.open("1", use);
+    await using lease = await openAndList(sessions, "1", use);
     await add("old")(lease);
     server.forgetSessions();
     await other.run("2", use, add("new"));
@@ -92,7 +92,7 @@ describe("a shared session", () => {
   test("tells each of many agent sessions", async () => {
     const { server, sessions } = await startShared();
     const ids = Array.from({ length: 51 }, (_, index) => `chat-${index}`);
-    for (const id of ids) await sessions.run(id, use, () => undefined);
+    for (const id of ids) await sessions.run(id, use, (run) => run.tools());
     server.forgetSessions();
     for (const expected of [true, false]) {
       for (const id of ids) {
@@ -147,7 +147,7 @@ describe("a shared session", () => {
   test("is known to an agent session whose record of it was swept during a long step", async () => {
     const { server, sessions, held, startAnother, pass } = await startShared();
     const records = async () => (await held.store.list({ limit: 10 })).records;
-    const lease = await sessions.open("1", use);
+    const lease = await openAndList(sessions, "1", use);
     pass(hour);
     for (const { key, revision } of await records()) {
       if (key.includes("seen")) await held.store.delete(key, revision);
@@ -161,7 +161,7 @@ describe("a shared session", () => {
 
   test("is known to an agent session whose first step died", async () => {
     const { server, sessions, startAnother } = await startShared();
-    await sessions.open("1", use);
+    await openAndList(sessions, "1", use);
     server.forgetSessions();
     const other = startAnother().sessions;
     await other.run("2", use, list);
@@ -171,8 +171,8 @@ describe("a shared session", () => {
   test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
     const { server, sessions, startAnother, types } = await startShared();
     const other = startAnother();
-    await using one = await sessions.open("chat-1", use);
-    await using two = await other.sessions.open("chat-2", use);
+    await using one = await openAndList(sessions, "chat-1", use);
+    await using two = await openAndList(other.sessions, "chat-2", use);
     await add("old")(one);
     server.forgetSessions();
     await add("new")(one);
@@ -249,7 +249,7 @@ describe("a shared session", () => {
     const maxAgeMs = 60_000;
     const { server, sessions, startAnother, pass } = await startShared();
     const old = { session: { shared: "inventory", maxAgeMs } };
-    await using lease = await startAnother(old).sessions.open("1", use);
+    await using lease = await openAndList(startAnother(old).sessions, "1", use);
     await add("old")(lease);
     pass(maxAgeMs);
     const next = await startAnother(old).sessions.run("2", use, add("new"));
@@ -265,7 +265,7 @@ describe("a shared session", () => {
     const { server, sessions, startAnother, pass, held } = await startShared({
       touchIntervalMs: 20,
     });
-    await using lease = await sessions.open("chat", use);
+    await using lease = await openAndList(sessions, "chat", use);
     await add("a")(lease);
     pass(hour);
     held.log.length = 0;
@@ -291,9 +291,10 @@ describe("a shared session", () => {
 test("a server that is down is told of with the id, or the name, of the session", async () => {
   const { server, sessions, events } = await startShared();
   server.intercept((_, response) => void response.writeHead(503).end());
-  await sessions.run("chat", use, () =>
-    withConnections({ notes: { named: "a" } }, (own) => own.tools()),
-  );
+  await sessions.run("chat", use, async (run) => {
+    await run.tools();
+    await withConnections({ notes: { named: "a" } }, (own) => own.tools());
+  });
   const told = events.filter(({ type }) => type === "unavailable");
   expect(told).toMatchObject([inventory, { connection: "notes", name: "a" }]);
 });
@@ -511,7 +512,7 @@ describe("without a store", () => {
     const provider = createConnectionProvider({ connections: connections({ shared: "x" }) });
     const refused = needsStore("connections.notes.session.shared");
     expect(() => provider.create({ principal: alice })).toThrow(expect.objectContaining(refused));
-    const run = provider.run({ session: {}, principal: alice }, () => undefined);
+    const run = provider.run({ session: {}, principal: alice }, (run) => run.tools());
     await expect(run).rejects.toMatchObject(refused);
     const ephemeral = () => currentConnections({ ephemeral: true, provider, principal: alice });
     expect(ephemeral).toThrow(expect.objectContaining(refused));

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { on } from "../../../sessions/test/notebook-server.ts";
 import { startRuns, textOf } from "../run.ts";
-import { alice } from "../step.ts";
+import { alice, openAndList } from "../step.ts";
 import { createDurableSessions, currentConnections, withConnections } from "../../src/index.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
@@ -34,7 +34,8 @@ describe("shutdown", () => {
       },
       { onClose: () => void (saved = provider.commit(own, {})) },
     );
-    const step = sessions.run("chat-1", { principal }, async () => {
+    const step = sessions.run("chat-1", { principal }, async ({ tools }) => {
+      await tools();
       await withConnections({ browser: "isolate" }, async () => {
         await add("browser");
         ready[1]!.resolve();
@@ -42,7 +43,7 @@ describe("shutdown", () => {
         await add("cart");
       });
     });
-    const lease = await sessions.open("chat-2", { principal });
+    const lease = await openAndList(sessions, "chat-2", { principal });
     const loose = create();
     await loose.call("plain", "list_notes");
     ready[2]!.resolve();
@@ -76,7 +77,7 @@ describe("shutdown", () => {
     await Promise.all([provider.shutdown(), provider.shutdown()]);
     await provider.shutdown();
     expect(create).toThrow(expect.objectContaining(isOver));
-    await expect(sessions.open("chat-1", { principal })).rejects.toMatchObject(isOver);
+    await expect(openAndList(sessions, "chat-1", { principal })).rejects.toMatchObject(isOver);
   });
 
   test("that comes while a lease opens lets it fail, and leaves the store alone afterwards", async () => {
@@ -89,7 +90,7 @@ describe("shutdown", () => {
       asked.resolve();
       await answer.promise;
     });
-    const opening = sessions.open("chat-1", { principal });
+    const opening = openAndList(sessions, "chat-1", { principal });
     opening.catch(() => undefined);
     await asked.promise;
     await provider.shutdown();

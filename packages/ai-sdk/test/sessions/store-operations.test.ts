@@ -24,6 +24,7 @@ type Operations = readonly (keyof SessionStore)[];
 type Work = (registry: ConnectionRun<any>) => unknown;
 
 const callOne: Work = (registry) => registry.call("notes", "list_notes");
+const listAll: Work = (registry) => registry.tools();
 const inNamed: Work = ({ named }) => named.run("a", callOne);
 
 /** An agent on a store that counts. Each step is a process of its own, and says what it asked of the store. */
@@ -75,12 +76,12 @@ describe("a step asks the store", () => {
       return createDurableSessions({ connections, store, now });
     };
     const { step } = startAgent(open);
-    expect(await step()).toEqual(["get", "get", "get", "put", "put", "put"]);
-    expect(await step()).toEqual(["get", "get", "get"]);
+    expect(await step(listAll)).toEqual(["get", "get", "get", "put", "put", "put"]);
+    expect(await step(listAll)).toEqual(["get", "get", "get"]);
     // Where the store can, it reads once.
     const { step: reading } = startAgent(open, createDrivenStore(createMapDriver()));
-    expect(await reading()).toEqual(["getMany", "put", "put", "put"]);
-    expect(await reading()).toEqual(["getMany"]);
+    expect(await reading(listAll)).toEqual(["getMany", "put", "put", "put"]);
+    expect(await reading(listAll)).toEqual(["getMany"]);
   });
 
   test("for its mark of use now and then", async () => {

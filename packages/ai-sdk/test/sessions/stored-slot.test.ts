@@ -4,7 +4,7 @@ import { add, list } from "../agent-session.ts";
 import { startProcess, startStored } from "../durable-process.ts";
 import { createFaultyStore } from "@durable-mcp/testing";
 import { on, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
-import { alice, outdateTools } from "../step.ts";
+import { alice, outdateTools, openAndList } from "../step.ts";
 
 const use = { principal: alice };
 const key = JSON.stringify(["default", "chat", "notes", "user", "https://idp.test", "alice"]);
@@ -93,7 +93,7 @@ describe("two openers", () => {
 
   test("do not adopt the session that was just lost", async () => {
     const { server, store, ...first } = await startStored();
-    const lease = await first.sessions.open("chat", use);
+    const lease = await openAndList(first.sessions, "chat", use);
     // Another process writes the same session again, as a step that ends does.
     const stored = (await store.get(key))!;
     await store.put(key, { ...(stored.value as object), savedAt: 1 }, stored.revision, { owner });
@@ -170,7 +170,9 @@ describe("two openers", () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();
     const { sessions } = startProcess(server, { ...store, put: onlyConflicts });
-    await expect(sessions.open("chat", use)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(openAndList(sessions, "chat", use)).rejects.toMatchObject({
+      code: "STORE_FAILED",
+    });
     expect(server.liveSessions()).toBe(0);
   });
 });
@@ -179,10 +181,10 @@ describe("the end of a step", () => {
   test("keeps what another process made of the same session", async () => {
     const { server, store, ...first } = await startStored();
     const second = startProcess(server, store);
-    await first.sessions.run("chat", use, () => undefined);
-    const lease = await first.sessions.open("chat", use);
+    await first.sessions.run("chat", use, (run) => run.tools());
+    const lease = await openAndList(first.sessions, "chat", use);
     await second.sessions.clearTools("chat", use);
-    const other = await second.sessions.open("chat", use); // lists the tools anew
+    const other = await openAndList(second.sessions, "chat", use); // lists the tools anew
     await lease.dispose();
     await other.dispose();
     expect((await first.sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
@@ -193,7 +195,7 @@ describe("the end of a step", () => {
 
   test("leaves a newer session alone, keeps the results, and says so", async () => {
     const { server, store, ...first } = await startStored();
-    const lease = await first.sessions.open("chat", use);
+    const lease = await openAndList(first.sessions, "chat", use);
     expect(await add("old")(lease)).toBe("1 notes");
     await outdateTools(lease);
     await store.delete(key);
@@ -210,7 +212,7 @@ describe("the end of a step", () => {
 
   test("does not bring back what was ended meanwhile", async () => {
     const { server, store, sessions, events } = await startStored();
-    const lease = await sessions.open("chat", use);
+    const lease = await openAndList(sessions, "chat", use);
     await outdateTools(lease);
     await startProcess(server, store).sessions.end("chat", use);
     await lease.dispose();
@@ -227,13 +229,13 @@ describe("a session in use", () => {
     const store = createMemoryStore({ now: () => now });
     const held = createFaultyStore(store);
     const { sessions } = startProcess(server, held.store, { touchIntervalMs: 50, now: () => now });
-    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, (run) => run.tools());
     held.log.length = 0;
-    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, (run) => run.tools());
     expect(held.log).toEqual(["get"]);
     now += 50;
     held.log.length = 0;
-    const lease = await sessions.open("chat", use);
+    const lease = await openAndList(sessions, "chat", use);
     // The last one looks for named sessions whose time is up, while the step runs.
     expect(held.log).toEqual(["get", "put"]);
     now += 20;
@@ -251,7 +253,7 @@ describe("a session in use", () => {
 
   test("that cannot be marked is reported", async () => {
     const { held, sessions, events } = await startStored({ touchIntervalMs: 20 });
-    const lease = await sessions.open("chat", use);
+    const lease = await openAndList(sessions, "chat", use);
     held.fail("touch");
     await expect
       .poll(() => events)

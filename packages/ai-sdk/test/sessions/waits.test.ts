@@ -40,7 +40,7 @@ async function startChat(options: ProcessOptions = {}) {
   const store = createMemoryStore();
   const held = createFaultyStore(store);
   const before = startProcess(server, store, options);
-  await before.sessions.run("chat", use, () => undefined);
+  await before.sessions.run("chat", use, (run) => run.tools());
   const process = startProcess(server, held.store, { ...limits, ...options });
   return { server, store, held, before, ...process };
 }
@@ -79,7 +79,8 @@ describe("a store that hangs at the beginning of a run fails it", () => {
     await prepare(stage);
     let isPaid = false;
     const { ms, ...outcome } = await timed(() =>
-      sessions.run("chat", use, () => {
+      sessions.run("chat", use, async (own) => {
+        await own.tools();
         isPaid = true;
       }),
     );
@@ -96,7 +97,7 @@ describe("a store that hangs at the beginning of a run fails it", () => {
       ...limits,
       connection,
     });
-    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, (run) => run.tools());
     expect(types()).toEqual(["started", "unavailable"]);
     expect((await sessions.list({ ...use, sessionId: "chat" })).sessions).toMatchObject([
       { kind: "session" },
@@ -109,7 +110,9 @@ describe("a store that hangs at the beginning of a run fails it", () => {
     const { sessions, held } = await startChat({ now: () => time });
     time += 60_000;
     held.before("put", hang);
-    await expect(sessions.run("chat", use, () => undefined)).rejects.toMatchObject(failed.reason);
+    await expect(sessions.run("chat", use, (run) => run.tools())).rejects.toMatchObject(
+      failed.reason,
+    );
   });
 });
 
@@ -171,7 +174,7 @@ describe("a read that failed", () => {
     });
     expect(await sessions.run("chat", use, list)).toBe("");
     failures = 2;
-    await expect(sessions.run("chat", use, () => undefined)).rejects.toMatchObject({
+    await expect(sessions.run("chat", use, (run) => run.tools())).rejects.toMatchObject({
       code: "STORE_FAILED",
       message: expect.not.stringContaining("may have been done"),
     });
@@ -220,7 +223,9 @@ describe("an abort ends the wait", () => {
     time += 60_000;
     prepare(held);
     const controller = new AbortController();
-    const run = sessions.run("chat", { ...use, abortSignal: controller.signal }, () => undefined);
+    const run = sessions.run("chat", { ...use, abortSignal: controller.signal }, (run) =>
+      run.tools(),
+    );
     await expect.poll(() => held.log.length).toBeGreaterThan(0);
     controller.abort(new Error("Enough."));
     await expect(run).rejects.toThrow("Enough.");
@@ -314,7 +319,7 @@ describe("the end of a run has one deadline", () => {
     const chat = await startChat({ storeTimeoutMs: 60_000 });
     await changed(chat);
     chat.held.before("put", hang);
-    await chat.sessions.run("chat", use, () => undefined);
+    await chat.sessions.run("chat", use, (run) => run.tools());
     // Both have the same deadline: the event may come a moment after the end.
     await expect
       .poll(() => chat.events)
@@ -338,7 +343,8 @@ describe("the end of a run has one deadline", () => {
         return "next" as const;
       }),
     );
-    const run = chat.sessions.run("chat", use, async () => {
+    const run = chat.sessions.run("chat", use, async (own) => {
+      await own.tools();
       await asked.promise;
       chat.held.log.length = 0;
     });

@@ -112,8 +112,9 @@ describe("provided arguments", () => {
     });
     for (const chat of ["one", "two"]) {
       await sessions.run(chat, { principal: alice }, async (run) => {
+        const tools = await run.tools();
         server.forgetSessions();
-        await callTool(await run.tools(), "shop__add_item", { text: chat });
+        await callTool(tools, "shop__add_item", { text: chat });
       });
     }
     await sessions.shutdown();

@@ -242,7 +242,7 @@ describe("a tool that has changed in the session that replaces a lost one", () =
     const { server, cleaned, lose } = await startChanging();
     const connections = connectionsOf(server, isNoReading);
     const sessions = createDurableSessions({ connections, store });
-    await sessions.run("chat", use, () => undefined);
+    await sessions.run("chat", use, (run) => run.tools());
     await sessions.run("chat", use, async (run) => {
       const tools = await run.tools();
       expect(await asks(tools)).toBe(false);
@@ -273,8 +273,9 @@ describe("a tool that has changed in the session that replaces a lost one", () =
   ])("is called again %s", async (how, approval, changed) => {
     const { server, cleaned, lose } = await startChanging();
     await openSessions(server, approval).run(how, use, async (run) => {
+      const tools = await run.tools();
       lose(changed);
-      expect(await clean(await run.tools())).toMatchObject({ content: [{ text: "clean" }] });
+      expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
     });
     expect(cleaned).toEqual(["the disk"]);
   });
@@ -288,8 +289,9 @@ describe("a tool that has changed in the session that replaces a lost one", () =
       const { server, cleaned, lose } = await startChanging();
       const approval = (call: ToolApprovalCall) => isNoReading(call) && decide();
       await openSessions(server, approval).run(`denied ${text}`, use, async (run) => {
+        const tools = await run.tools();
         lose({ annotations: { readOnlyHint: false } });
-        expect(JSON.stringify(await clean(await run.tools()))).toContain(text);
+        expect(JSON.stringify(await clean(tools))).toContain(text);
       });
       expect(cleaned).toEqual([]);
     }

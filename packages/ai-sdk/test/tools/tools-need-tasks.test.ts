@@ -94,7 +94,7 @@ test("tools that only run as tasks are not offered, and an event names them once
   });
   const sessions = createDurableSessions({ connections, store: createMemoryStore() });
   for (let times = 0; times < 2; times += 1) {
-    await sessions.run("chat", { principal: alice }, () => undefined);
+    await sessions.run("chat", { principal: alice }, (run) => run.tools());
   }
   expect(warn.mock.calls.map(String)).toEqual([expect.stringMatching(/only runs as tasks.*slow/)]);
   warn.mockRestore();

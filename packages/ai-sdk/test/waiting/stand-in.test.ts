@@ -51,10 +51,9 @@ test("tokens that come without authorizationFor have no stand-in and no entry, a
   const connections = { work: app.connection({ auth: { getToken } }) };
   const sessions = app.sessions({ connections });
   await sessions.run("chat", use, async (run) => {
+    const tools = (await run.tools()) as ToolSet;
     app.signIns.revokeAll();
-    await expect(
-      callTool((await run.tools()) as ToolSet, "work__add_note", { text: "a" }),
-    ).rejects.toMatchObject(required);
+    await expect(callTool(tools, "work__add_note", { text: "a" })).rejects.toMatchObject(required);
   });
   await sessions.run("other", use, async (run) =>
     expect(Object.keys(await run.tools())).toEqual([]),

@@ -76,7 +76,7 @@ export async function work(
 export async function signInBefore(use: NestedUse, parts: Parts): Promise<void> {
   const { sessions, principal, answer } = openApplication(use, parts);
   await answer();
-  await sessions.run(use.sessionId, { principal }, () => undefined);
+  await sessions.run(use.sessionId, { principal }, (run) => run.tools());
 }
 
 /** What waits of a chat, as any process sees it. */

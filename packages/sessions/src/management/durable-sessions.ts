@@ -110,8 +110,8 @@ export interface DurableSessions<
   RUN = ConnectionRun<CONNECTIONS>,
 > {
   /**
-   * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
-   * saved before any call. If several processes make one at once, all use the one that was saved first.
+   * Loads the agent session's MCP sessions of one principal. A connection is connected when it is first used, or
+   * at once if it is required, and all with `onUnavailable: "throw"`. A new session is saved before any call. If several processes make one at once, all use the one that was saved first.
    *
    * @param sessionId your id of the agent session, such as a chat, of at most a few hundred characters
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`;

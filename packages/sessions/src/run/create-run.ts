@@ -41,10 +41,10 @@ export function createRun(
 ): RunScope {
   const { connections, declared, lifetime, face } = parts;
   const { signal, dispose } = lifetime;
-  const { lookUp, connect, ...uses } = useConnections(connections, lifetime);
-  const { find, collect } = uses;
+  const uses = useConnections(connections, lifetime);
+  const { lookUp, find, collect } = uses;
   const names = connections.map(({ name }) => name);
-  const { begin, forgetFirst, ...offers } = createOffers(connections, uses, lifetime);
+  const { begin, ...offers } = createOffers(connections, uses);
   const entered = createOverlappingRuns(parts);
   const { waiting, stored, repeats, resumption } = createRunWaiting(parts, {
     find,
@@ -95,14 +95,6 @@ export function createRun(
       );
     },
     ...management,
-    async restart(...restart) {
-      forgetFirst();
-      return await management.restart(...restart);
-    },
-    async clearTools(name) {
-      forgetFirst();
-      await management.clearTools(name);
-    },
     named,
     waiting,
     dispose,
@@ -110,7 +102,7 @@ export function createRun(
   };
   const enter = <T>(use: () => T) => enterScope(scope, use);
   const scope: RunScope = { run, nest, enter, stored, repeats };
-  const lent = { ...offers, find, scope, resumption, begin: face ? begin : connect };
+  const lent = { ...offers, find, scope, resumption, begin };
   withInternals(run, async (use) => await use(lent));
   return scope;
 }

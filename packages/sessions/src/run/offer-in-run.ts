@@ -5,10 +5,9 @@ import { createOfferedTool } from "../tools/create-offered-tool.ts";
 import { asOffered, type OfferedTool, offeredToolOf } from "../tools/offered-tool.ts";
 import { withoutCollisions } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
-import type { RunLifetime } from "./run-lifetime.ts";
 import { toolsSchema } from "./run-options.ts";
 import type { FacedRun, ToolFace, ToolsByName, ToolsOptions } from "./tool-face.ts";
-import type { ConnectionUses } from "./use-connections.ts";
+import type { ConnectionUses, useConnections } from "./use-connections.ts";
 
 /** The part of a run in the tools that its connections offer. */
 export interface ToolOffers {
@@ -108,25 +107,20 @@ export function createTools(
     });
 }
 
-/** What a run offers. A step may begin with a listing, which its first `tools()` then gets. */
+/** What a run offers. A step says at its begin what it does without a connection. */
 export function createOffers(
   connections: readonly LiveConnection[],
-  uses: ConnectionUses,
-  lifetime: RunLifetime,
+  uses: ReturnType<typeof useConnections>,
 ) {
   const { offer, ...offers } = createToolOffers(connections, uses);
-  let first: OfferedTool[] | undefined;
+  let byDefault: ToolsOptions["onUnavailable"];
   return {
     ...offers,
-    async offer(...[options, list]: Parameters<typeof offer>) {
-      const begun = options === undefined && list === undefined ? first : undefined;
-      if (begun === undefined) return await offer(options, list);
-      lifetime.throwIfOver();
-      first = undefined;
-      return begun;
+    offer: async (options: Parameters<typeof offer>[0], list?: ListTools) =>
+      await offer({ onUnavailable: byDefault, ...options }, list),
+    async begin(onUnavailable: ToolsOptions["onUnavailable"]) {
+      byDefault = onUnavailable;
+      await uses.connect(onUnavailable);
     },
-    begin: async (onUnavailable: ToolsOptions["onUnavailable"]) =>
-      void (first = await offer({ onUnavailable })),
-    forgetFirst: () => void (first = undefined),
   };
 }

@@ -9,7 +9,7 @@ export interface RunInternals extends ToolOffers, Pick<ConnectionUses, "find"> {
   readonly scope: RunScope;
   /** The run's part in a conversation with calls that wait. */
   readonly resumption: Resumption;
-  /** Lists all tools, for the first `tools()` of the step. Without a face it connects what the step needs. */
+  /** Connects what the step needs, and says what it does without the others. */
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 

@@ -93,8 +93,8 @@ export interface StateRunOptions<SESSION extends { state?: unknown }>
 /** What a step does without a connection. */
 export interface UnavailableOptions {
   /**
-   * If a connection is down, `"omit"` begins without its tools and reports the event `unavailable`;
-   * `"throw"` rejects. With a kept tool list nothing is asked, so nobody notices: declare the connection
+   * If a connection is down, `"omit"` goes on without its tools and reports the event `unavailable`;
+   * `"throw"` connects all at the begin, and rejects. With a kept tool list nothing is asked, so nobody notices: declare the connection
    * `required` to have its server asked before each step. @default "omit"
    */
   readonly onUnavailable?: "omit" | "throw" | undefined;
@@ -117,8 +117,8 @@ export interface ConnectionProvider<
   RUN = ConnectionRun<CONNECTIONS>,
 > {
   /**
-   * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
-   * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
+   * Runs a step on state that the application carries. It seeds the sessions, and closes the clients, after success
+   * and after failure. A run lasts as long as the stream that `step`
    * returns: a result of `streamText`, a `Response` or a `ReadableStream`.
    *
    * @example
