@@ -25,6 +25,11 @@ export const parts: readonly KnownPart[] = [
     load: async () => (await import("./stores/measure-stores.ts")).measureStores,
   },
   {
+    id: "step",
+    isCounted: true,
+    load: async () => (await import("./step/measure-step.ts")).measureStep,
+  },
+  {
     id: "calls",
     isCounted: false,
     load: async () => (await import("./calls/measure-calls.ts")).measureCalls,

@@ -212,7 +212,7 @@ describe("in a run", () => {
     await provider.run(run, async (own) => {
       await withConnections({ one: "isolate" }, (isolated: ConnectionRun<any>) => greet(isolated));
       expect(server.log).toEqual(["POST tools/call"]);
-      const named = own.named.run("a", (run) => run.tools());
+      const named = own.named.run("a", () => undefined);
       await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
     });
   });

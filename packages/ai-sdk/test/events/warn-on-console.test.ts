@@ -135,7 +135,7 @@ test.each(filters)("where nobody listens, it (%s) is said once", async (_, optio
   const connections = { notes: define(server.url, options) };
   const provider = createConnectionProvider({ connections });
   const [option, [tool]] = told;
-  const run = () => provider.run({ session: {}, principal: alice }, (run) => run.tools());
+  const run = () => provider.run({ session: {}, principal: alice }, (own) => own.tools());
   await run();
   await run();
   expect(warnings()).toEqual([expect.stringContaining(`Connection notes: ${option} names`)]);

@@ -228,9 +228,10 @@ describe("a person who takes longer than the limits of a call", () => {
       ...{ onElicitation: answerLate, timeouts: { callMs: 600 } },
     });
     const provider = createConnectionProvider({ connections: { hello } });
-    const { result } = await provider.run({ session: {}, principal: alice }, (run) =>
-      run.call("hello", "greet"),
-    );
+    const { result } = await provider.run({ session: {}, principal: alice }, async (run) => {
+      await run.tools();
+      return await run.call("hello", "greet");
+    });
     expect(result).toMatchObject(answer("Ada"));
   });
 

@@ -218,7 +218,10 @@ describe.each(backends)("sessions in %s", (backend) => {
     expect(await kept.restart(only)).toEqual([newer]);
     expect(await kept.end(only)).toEqual([newer]);
     await kept.clearTools(only);
-    const step = kept.step(({ named }) => named.run(name ?? "none", () => 1));
+    const step = kept.step(async (own) => {
+      if (name === undefined) await own.tools();
+      else await own.named.run(name, () => 1);
+    });
     await expect(step).rejects.toMatchObject({
       code: "STATE_INVALID",
       message: expect.stringContaining("later release"),
@@ -308,8 +311,8 @@ describe.each(backends)("sessions in %s", (backend) => {
   );
 });
 
-const createNames = async ({ named, tools }: Run) => {
-  await tools();
+const createNames = async ({ named, ...run }: Run) => {
+  await run.tools();
   await named.create("a", { idleTimeoutMs: 900_000 });
   await named.create("b");
   await named.run("a", (own: Run) => own.tools());

@@ -512,7 +512,7 @@ describe("without a store", () => {
     const provider = createConnectionProvider({ connections: connections({ shared: "x" }) });
     const refused = needsStore("connections.notes.session.shared");
     expect(() => provider.create({ principal: alice })).toThrow(expect.objectContaining(refused));
-    const run = provider.run({ session: {}, principal: alice }, (run) => run.tools());
+    const run = provider.run({ session: {}, principal: alice }, (own) => own.tools());
     await expect(run).rejects.toMatchObject(refused);
     const ephemeral = () => currentConnections({ ephemeral: true, provider, principal: alice });
     expect(ephemeral).toThrow(expect.objectContaining(refused));

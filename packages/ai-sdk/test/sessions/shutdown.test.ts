@@ -34,8 +34,8 @@ describe("shutdown", () => {
       },
       { onClose: () => void (saved = provider.commit(own, {})) },
     );
-    const step = sessions.run("chat-1", { principal }, async ({ tools }) => {
-      await tools();
+    const step = sessions.run("chat-1", { principal }, async (all) => {
+      await all.tools();
       await withConnections({ browser: "isolate" }, async () => {
         await add("browser");
         ready[1]!.resolve();

@@ -223,8 +223,8 @@ describe("an abort ends the wait", () => {
     time += 60_000;
     prepare(held);
     const controller = new AbortController();
-    const run = sessions.run("chat", { ...use, abortSignal: controller.signal }, (run) =>
-      run.tools(),
+    const run = sessions.run("chat", { ...use, abortSignal: controller.signal }, (own) =>
+      own.tools(),
     );
     await expect.poll(() => held.log.length).toBeGreaterThan(0);
     controller.abort(new Error("Enough."));

@@ -1,7 +1,8 @@
-import type { Principal } from "@durable-mcp/core";
+import type { Principal, StoredValue } from "@durable-mcp/core";
 import { once } from "../base/once.ts";
 import type { McpClientConnection } from "../declare/define-connection.ts";
-import { clientConnections, hasSlot } from "../declare/mcp-connection.ts";
+import { abortable } from "@durable-mcp/core/internal";
+import { type Connections, hasSlot } from "../declare/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
@@ -20,8 +21,8 @@ import {
   type StepContext,
   waitingSource,
 } from "../sessions/sessions-context.ts";
-import { checkSessionId, recordOwner } from "../records/slot-record.ts";
-import { loadStoredSlot, type StoredSlot } from "../sessions/stored-slot.ts";
+import { checkSessionId, recordKey, recordName, recordOwner } from "../records/slot-record.ts";
+import { loadStoredSlot, openStoredSlot, type StoredSlot } from "../sessions/stored-slot.ts";
 
 /** Loads an agent session's MCP sessions and connects their tools. */
 export async function openSession(
@@ -79,11 +80,11 @@ async function loadRun(
   const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
   const leaveAt = leaveBefore(endsAt, sessions.now());
   const context: StepContext = { ...sessions, sessionId, abortSignal, leaveAt, emit };
-  const slots = await loadSlots(context, principal, clientConnections(declared));
-  const opened = createOpenedSlots(context, slots.values());
+  const opened = createOpenedSlots(context, []);
   try {
+    const slotOf = await readSlots(context, opened, { principal, declared });
     sessions.work.throwIfShutDown();
-    const slotFor = (connection: string) => ({ ...slots.get(connection)!, listsTools });
+    const slotFor = (connection: string) => ({ ...slotOf(connection), listsTools });
     const options = { declared, principal, events, pool, successor, slotFor, hasOwner: true };
     return createRunOnSlots(context, opened, options);
   } catch (error) {
@@ -116,19 +117,39 @@ export function createRunOnSlots(
   });
 }
 
-/** Loads the slots of all connections that keep something. @throws {McpSessionError} `STORE_FAILED` */
-async function loadSlots(
+/**
+ * Reads the records of all connections that keep something, at once. A slot is made when it is used, but for those of
+ * shared sessions.
+ *
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+async function readSlots(
   context: StepContext,
-  principal: Principal,
-  declared: Record<string, McpClientConnection>,
-): Promise<ReadonlyMap<string, StoredSlot>> {
-  const lasting = Object.entries(declared).filter(([, definition]) => hasSlot(definition));
-  const loading = lasting.map(async ([connection, definition]) => {
-    const use = { principal, definition };
+  opened: OpenedSlots,
+  { principal, declared }: { readonly principal: Principal; readonly declared: Connections },
+): Promise<(connection: string) => StoredSlot> {
+  const names: string[] = [];
+  const reading: Promise<StoredValue | StoredSlot | undefined>[] = [];
+  for (const [connection, definition] of Object.entries(declared)) {
+    if (!hasSlot(definition)) continue;
     const of = ownSlot(connection, definition);
-    return [connection, await loadStoredSlot(context, of, use)] as const;
-  });
-  return new Map(await Promise.all(loading));
+    const key = recordKey(recordName(context, of), principal);
+    names.push(connection);
+    const isShared = of.shared !== undefined;
+    const use = { principal, definition };
+    reading.push(isShared ? loadStoredSlot(context, of, use) : context.store.get(key));
+  }
+  const found = await abortable(Promise.all(reading), context.abortSignal);
+  return (connection) => {
+    const known = found[names.indexOf(connection)];
+    const definition = declared[connection] as McpClientConnection;
+    const of = ownSlot(connection, definition);
+    const use = { principal, definition };
+    const isMade = known !== undefined && "slot" in known;
+    const stored = isMade ? known : openStoredSlot(context, of, use, known);
+    opened.hold(stored);
+    return stored;
+  };
 }
 
 /** Runs a step in an open run, and closes it after success and after failure. */

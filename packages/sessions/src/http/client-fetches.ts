@@ -79,7 +79,12 @@ export function createFetchSource(
   return () => {
     const fetch = unused ?? create();
     unused = undefined;
-    return fetch;
+    const { beforeUse } = parts;
+    if (beforeUse === undefined) return fetch;
+    return async (input, init) => {
+      await beforeUse();
+      return await fetch(input, init);
+    };
   };
 }
 

@@ -102,6 +102,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
 function createClients(parts: HttpParts, connect: (isOwn: boolean) => Promise<NotingClient>) {
   const open = (isOwn: boolean) =>
     parts.trace({ operation: "connect" }, async (note) => {
+      await parts.beforeUse?.();
       const connected = await connect(isOwn);
       note({ protocolVersion: connected.initializeResult.protocolVersion });
       return connected;

@@ -7,8 +7,7 @@ import type {
 } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { isSessionName } from "../base/session-name.ts";
-import { sessionOptions } from "../declare/define-connection.ts";
-import { type Connections, hasSession, type McpConnection } from "../declare/mcp-connection.ts";
+import type { Connections, McpConnection } from "../declare/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 
 /** The slot of a connection in one step, and the hook that saves its sessions. */
@@ -21,6 +20,8 @@ export interface StepSlot {
   readonly listsTools?: boolean | undefined;
   /** A longer tool list, as JSON, is only kept for the step. @default as in core */
   readonly maxListLength?: number | undefined;
+  /** Marks the record as used. Awaited before the first request. */
+  readonly beforeUse?: (() => Promise<void>) | undefined;
   /** A kept session that another one replaces in this step. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
 }
@@ -52,7 +53,8 @@ export interface NamedSlot extends SlotName {
 
 /** The slot of a connection in a run that gives it no mode: the shared one, if its definition has one. */
 export function ownSlot(connection: string, definition: McpConnection): SlotName {
-  const shared = hasSession(definition) ? sessionOptions(definition).shared : undefined;
+  const { session } = definition.options;
+  const { shared } = { shared: undefined, ...(typeof session === "object" && session) };
   return { connection, ...(shared !== undefined && { shared }) };
 }
 

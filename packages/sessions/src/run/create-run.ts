@@ -14,6 +14,7 @@ import { createOffers, createTools } from "./offer-in-run.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 import { type RunOptions, runSchema, statusSchema, timeSchema } from "./run-options.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
+import type { RunConnection } from "../connection/run-connection.ts";
 import { onSessionIn, withInternals } from "./run-internals.ts";
 import type { ToolFace } from "./tool-face.ts";
 import { useConnections } from "./use-connections.ts";
@@ -21,7 +22,7 @@ import { useConnections } from "./use-connections.ts";
 /** The connections of a run, and its lifetime. */
 export interface RunParts {
   /** All connections, also those of a run around it. */
-  readonly connections: readonly LiveConnection[];
+  readonly connections: readonly RunConnection[];
   readonly declared: Connections;
   readonly step: StepTime;
   readonly lifetime: RunLifetime;
@@ -43,7 +44,7 @@ export function createRun(
   const { signal, dispose } = lifetime;
   const uses = useConnections(connections, lifetime);
   const { lookUp, find, collect } = uses;
-  const names = connections.map(({ name }) => name);
+  const names = () => connections.map(({ name }) => name);
   const { begin, ...offers } = createOffers(connections, uses);
   const entered = createOverlappingRuns(parts);
   const { waiting, stored, repeats, resumption } = createRunWaiting(parts, {
@@ -66,7 +67,7 @@ export function createRun(
     },
     fetch: (name) => lookUp(name).createFetch(),
     async instructions() {
-      const entries = await collect(names, instructionsOf, "omit");
+      const entries = await collect(names(), instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
     async call(name, tool, input, options) {
@@ -198,18 +199,17 @@ const defaultMs = 5_000;
  * A selection, as sessions have it, would mean the run's own connections where it says no name, and there all.
  */
 function createManagement(
-  connections: readonly LiveConnection[],
+  connections: readonly RunConnection[],
   lifetime: RunLifetime,
   lookUp: (name: string) => LiveConnection,
 ): Pick<ConnectionRun, "info" | "status" | "restart" | "clearTools"> {
-  const allNames = connections.map(({ name }) => name);
   /** Nothing is used by asking about it. */
   const select = (only: string | undefined) => {
     lifetime.throwIfOver(only);
     const selected = connections.filter(({ name }) => only === undefined || name === only);
-    if (only !== undefined && selected.length === 0)
-      throw notDeclared(only, allNames, "connection");
-    return selected;
+    if (only === undefined || selected.length > 0) return selected.map(({ live }) => live());
+    const allNames = connections.map(({ name }) => name);
+    throw notDeclared(only, allNames, "connection");
   };
   return {
     info: async () => select(undefined).map(describe),

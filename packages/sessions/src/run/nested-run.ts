@@ -14,6 +14,7 @@ import type { NamedSlots } from "../records/named-slots.ts";
 import { type ConnectionUse, sharedNeedsStore } from "../records/step-slot.ts";
 import type { RunParts } from "./create-run.ts";
 import type { NamedConnections } from "./named-connections.ts";
+import { connectLater } from "../connection/run-connection.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
 import type { ConnectionMode, NestOptions } from "./run-scope.ts";
 
@@ -57,14 +58,14 @@ export async function createNestedRun(
         `cannot be inherited under another principal. Use "isolate", { named } or { shared }.`,
       );
     }
-    const own =
+    const own: LiveConnection =
       mode === "isolate" ? parts.isolate(use) : await openKept(parts, use, mode, declared);
     if (mode === "isolate") owned.push(own);
     // A sub-agent's call joins one that it repeats, whatever session that was made in.
     if (isSame)
       own.repeatOf ??= async (tool, input, place) =>
-        place.path && (await outer.repeatOf?.(tool, input, place));
-    return own;
+        place.path && (await outer.live().repeatOf?.(tool, input, place));
+    return connectLater(connection, definition, () => own);
   });
   const connections = await Promise.all(connecting);
   // Loading a named session may have taken a while.

@@ -1,10 +1,10 @@
 import { checkOptions, isPromise } from "../base/check-options.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
 import { createMakeTools, type ListTools, offerStandIn, offerTools } from "../tools/offer-tools.ts";
 import { createOfferedTool } from "../tools/create-offered-tool.ts";
 import { asOffered, type OfferedTool, offeredToolOf } from "../tools/offered-tool.ts";
 import { withoutCollisions } from "../tools/same-names.ts";
 import { prefixOf } from "../tools/tool-name.ts";
+import type { RunConnection } from "../connection/run-connection.ts";
 import { toolsSchema } from "./run-options.ts";
 import type { FacedRun, ToolFace, ToolsByName, ToolsOptions } from "./tool-face.ts";
 import type { ConnectionUses, useConnections } from "./use-connections.ts";
@@ -38,12 +38,12 @@ export interface ToolOffers {
 }
 
 function createToolOffers(
-  connections: readonly LiveConnection[],
+  connections: readonly RunConnection[],
   { find, collect, emit }: ConnectionUses,
 ): ToolOffers {
-  const all = connections.map(({ name }) => name);
+  const all = () => connections.map(({ name }) => name);
   return {
-    async offer({ connections: names = all, onUnavailable = "omit" } = {}, list) {
+    async offer({ connections: names = all(), onUnavailable = "omit" } = {}, list) {
       const sets = await collect(
         [...new Set(names)],
         async (connection) =>
@@ -75,7 +75,7 @@ function createToolOffers(
         const longest = Math.max(...fitting.map(({ prefix }) => prefix.length));
         return fitting.filter(({ prefix }) => prefix.length === longest).map(({ name }) => name);
       };
-      for (const connection of all) {
+      for (const { name: connection } of connections) {
         const missing = unmatched.filter((tool) => {
           const owners = ownersOf(tool);
           return owners.includes(connection) && owners.every((name) => up.has(name));
@@ -109,7 +109,7 @@ export function createTools(
 
 /** What a run offers. A step says at its begin what it does without a connection. */
 export function createOffers(
-  connections: readonly LiveConnection[],
+  connections: readonly RunConnection[],
   uses: ReturnType<typeof useConnections>,
 ) {
   const { offer, ...offers } = createToolOffers(connections, uses);
@@ -118,7 +118,7 @@ export function createOffers(
     ...offers,
     offer: async (options: Parameters<typeof offer>[0], list?: ListTools) =>
       await offer({ onUnavailable: byDefault, ...options }, list),
-    async begin(onUnavailable: ToolsOptions["onUnavailable"]) {
+    begin: async (onUnavailable: ToolsOptions["onUnavailable"]) => {
       byDefault = onUnavailable;
       await uses.connect(onUnavailable);
     },

@@ -21,6 +21,7 @@ import { createRun, type RunParts } from "./create-run.ts";
 import type { StepParts } from "./nested-run.ts";
 import type { RunScope } from "./run-scope.ts";
 import { connect, isolate } from "./open-connections.ts";
+import { connectLater } from "../connection/run-connection.ts";
 import { createRunLifetime } from "./run-lifetime.ts";
 import type { ToolFace } from "./tool-face.ts";
 
@@ -86,17 +87,26 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
   const memories = new Map<string, SessionSlot>();
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
-    const use = { slot: ownSlot(connection, definition), definition, principal, step };
-    const own = { ...use, successor };
-    if (!hasSlot(definition)) return connect(parts, own, undefined);
-    if (!slotFor) return isolate(parts, own);
-    const stepSlot = slotFor(connection);
-    if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
-    return connect(parts, use, stepSlot);
+    // Every session has a principal, even if nobody finds it again.
+    if (slotFor === undefined && hasSession(definition)) principalParts(principal);
+    const make = () => {
+      const use = { slot: ownSlot(connection, definition), definition, principal, step };
+      const own = { ...use, successor };
+      if (!hasSlot(definition)) return connect(parts, own, undefined);
+      if (!slotFor) return isolate(parts, own);
+      const stepSlot = slotFor(connection);
+      if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
+      return connect(parts, use, stepSlot);
+    };
+    const connected = connectLater(connection, definition, () => {
+      const live = make();
+      lifetime.own(live);
+      return live;
+    });
+    // A process from the pool must return to the pool, used or not.
+    if (pool !== undefined && definition.type === "mcp-stdio") lifetime.hold(connected.live());
+    return connected;
   });
-  connections.forEach(lifetime.own);
-  // A process from the pool must return to the pool, used or not.
-  if (pool !== undefined) connections.filter(({ process }) => process).forEach(lifetime.hold);
 
   const namedConnections = once(async () => {
     const { createNamedConnections } = await import("./named-connections.ts");
@@ -112,15 +122,21 @@ export function createStepRun(factory: RunFactory, options: StepRunOptions): Con
       lifetime,
     });
     for (const connection of connections) {
-      const slot = ownSlot(connection.name, declared[connection.name]!);
-      if (slot.shared !== undefined) live.share(slot, principal!, connection);
+      const slot = ownSlot(connection.name, connection.definition);
+      if (slot.shared !== undefined) live.share(slot, principal!, connection.live());
     }
     return live;
   });
   return createRunScope(
     {
       declaredFor,
-      isolate: (use) => isolate(parts, use, memories.get(ownKey(use))),
+      isolate(use) {
+        const { definition, slot } = use;
+        // What this run's own connection begins with, it begins with.
+        if (hasSlot(definition) && !hasSession(definition))
+          connections.find(({ name }) => name === slot.connection)?.live();
+        return isolate(parts, use, memories.get(ownKey(use)));
+      },
       namedSlots: named,
       namedConnections,
     },

@@ -4,6 +4,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../declare/mcp-connection.ts";
 import { connectionUnavailable, emitUnavailable } from "../events/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { RunConnection } from "../connection/run-connection.ts";
 import type { RunLifetime } from "./run-lifetime.ts";
 
 /** How a run uses its connections. */
@@ -33,15 +34,17 @@ export interface ConnectionUses {
   readonly emit: (event: ConnectionEvent) => void;
 }
 
+const namesOf = (connections: readonly RunConnection[]) => connections.map(({ name }) => name);
+
 /** Finds the connections of a run, and notes their uses. */
-export function useConnections(connections: readonly LiveConnection[], lifetime: RunLifetime) {
+export function useConnections(connections: readonly RunConnection[], lifetime: RunLifetime) {
   const { signal } = lifetime;
-  const allNames = connections.map(({ name }) => name);
   const noted = new Set<LiveConnection>();
   const lookUp = (name: string): LiveConnection => {
     lifetime.throwIfOver(name);
-    const connection = connections.find((each) => each.name === name);
-    if (connection === undefined) throw notDeclared(name, allNames, "name");
+    const found = connections.find((each) => each.name === name);
+    if (found === undefined) throw notDeclared(name, namesOf(connections), "name");
+    const connection = found.live();
     lifetime.use(connection);
     return connection;
   };
@@ -82,7 +85,7 @@ export function useConnections(connections: readonly LiveConnection[], lifetime:
 
   /** Connects those that a step needs. */
   const connect = async (onUnavailable: "omit" | "throw" = "omit") => {
-    const isNeeded = (each: LiveConnection) => onUnavailable === "throw" || isRequired(each);
+    const isNeeded = (each: RunConnection) => onUnavailable === "throw" || isRequired(each);
     const needed = connections.filter(isNeeded).map(({ name }) => name);
     await collect(needed, async (connection) => await connection.client(), onUnavailable);
   };
@@ -100,7 +103,7 @@ function isOfStore({ code }: McpSessionError): boolean {
 
 const answered = new WeakMap<LiveConnection, Promise<void>>();
 
-function isRequired({ definition }: LiveConnection): boolean {
+function isRequired({ definition }: Pick<LiveConnection | RunConnection, "definition">): boolean {
   return definition.options.required === true;
 }
 

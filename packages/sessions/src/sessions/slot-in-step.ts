@@ -21,7 +21,7 @@ export interface SlotInStep extends Pick<SlotContext, "now"> {
   readonly unused: ReturnType<typeof createUnusedSessions>;
   readonly slot: SessionSlot;
   /** The time of this step's mark of use, if it makes one. */
-  readonly markedAt?: number | undefined;
+  markedAt?: number | undefined;
   /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
   /** Sessions that this step has used. A session that replaces one of them replaces a lost one. */

@@ -1,6 +1,7 @@
 import { type ActiveSessionSnapshot, createSessionSlot, type StoredValue } from "@durable-mcp/core";
 import { abortable, isLost, isRecord, newerFormat, manageSlot } from "@durable-mcp/core/internal";
 import { type DeclaredClient, endpointOf } from "../declare/define-connection.ts";
+import { once } from "../base/once.ts";
 import { hasSession } from "../declare/mcp-connection.ts";
 import {
   createRecord,
@@ -53,6 +54,17 @@ export async function loadStoredSlot(
   return stored;
 }
 
+/** The slot of a record that was read. Its mark of use is made before its first use. */
+export function openStoredSlot(
+  context: SlotContext,
+  of: SlotName,
+  use: NamedStart,
+  loaded: StoredValue | undefined,
+): StoredSlot {
+  const cell = openCell(context, of, use, loaded);
+  return createStoredSlot(context, of, use, { loaded, cell, isMarkedLater: true });
+}
+
 /**
  * Reads the entry of a state, as `loadStoredSlot` loads a record. Sends nothing.
  *
@@ -84,13 +96,14 @@ interface FoundRecord extends Pick<SlotInStep, "cell" | "markedAt"> {
   readonly loaded: StoredValue | undefined;
   /** Of a shared session. */
   readonly seen?: SeenSessions | undefined;
+  readonly isMarkedLater?: true;
 }
 
 function createStoredSlot(
   context: SlotContext,
   of: SlotName,
   use: NamedStart,
-  { loaded, cell, seen, markedAt }: FoundRecord,
+  { loaded, cell, seen, markedAt, isMarkedLater }: FoundRecord,
 ) {
   const { store, carried, now } = context;
   const { principal, definition } = use;
@@ -98,24 +111,31 @@ function createStoredSlot(
   if (cell.isNewer) throw newerFormat("The stored session", of.connection);
   const unused = createUnusedSessions(context, of, use);
   const unusable = sessionToDiscard(cell, loaded, definition);
-  const isDiscarded = cell.isStored && cell.record === undefined;
-  // In a state anything else than an object never was a session.
-  const wasSession = isDiscarded && (carried === undefined || isRecord(loaded?.value));
-  const stored = wasSession ? lostSnapshot({ url: endpointOf(definition) }) : cell.record?.snapshot;
-  const known = seen ? seen.begin(cell.record, stored) : stored;
-  const { startedAt } = cell.record ?? {};
-  const { snapshot, outdated, isChanged } = beginSession(definition, known, now(), startedAt);
+  const { snapshot, outdated, base, stored } = beginSlot(
+    context,
+    { loaded, cell, seen },
+    definition,
+  );
   const slot = createSessionSlot(snapshot);
-  const base = isChanged ? known : snapshot;
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
   const step: SlotInStep = { of, use, cell, unused, slot, markedAt, base, used, now };
   const saving = createSaving(context, step, seen);
+  const takeUpOther = async () => {
+    const other = await saving.adopt();
+    if (other) manageSlot(slot).takeUp(other, use.isOneClient);
+  };
+  const markNow = async () => {
+    step.markedAt = await markAsUsed(context, cell);
+    // The store may have had another record by then.
+    await takeUpOther();
+  };
   const stepSlot: StepSlot = {
     slot,
     outdated,
     // A state travels with the application, so it takes less than a record.
     maxListLength: carried ? undefined : Number.MAX_SAFE_INTEGER,
     onSession: saving.onSession,
+    beforeUse: isMarkedLater && once(markNow),
     // A state has nothing of other processes.
     ...(carried === undefined && { findSession: saving.findSession }),
   };
@@ -139,8 +159,7 @@ function createStoredSlot(
     /** The same, where it lasts longer than a step: takes up what another process has saved since, and saves. */
     async mark() {
       await cell.reload();
-      const other = await saving.adopt();
-      if (other) manageSlot(slot).takeUp(other, use.isOneClient);
+      await takeUpOther();
       if (!cell.isStored || (await saving.write())) return;
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },
@@ -158,6 +177,22 @@ function createStoredSlot(
       return { ...record, savedAt: usedAt };
     },
   };
+}
+
+/** What is stored, and what a step begins with. */
+function beginSlot(
+  { carried, now }: SlotContext,
+  { loaded, cell, seen }: FoundRecord,
+  definition: DeclaredClient,
+) {
+  const { record } = cell;
+  const isDiscarded = cell.isStored && record === undefined;
+  // In a state anything else than an object never was a session.
+  const wasSession = isDiscarded && (carried === undefined || isRecord(loaded?.value));
+  const stored = wasSession ? lostSnapshot({ url: endpointOf(definition) }) : record?.snapshot;
+  const known = seen ? seen.begin(record, stored) : stored;
+  const begun = beginSession(definition, known, now(), record?.startedAt);
+  return { ...begun, stored, base: begun.isChanged ? known : begun.snapshot };
 }
 
 /** Writes the mark of use, if the last one is old. @returns the time of the mark */

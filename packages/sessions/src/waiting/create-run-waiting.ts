@@ -1,4 +1,5 @@
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { RunConnection } from "../connection/run-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { RepeatedCalls } from "./repeats.ts";
 import type { OnSession, Resumption } from "./resumption.ts";
@@ -22,7 +23,7 @@ export function createRunWaiting(
     step,
     ...parts
   }: Pick<WaitingParts, "declared" | "principal" | "now"> & {
-    readonly connections: readonly LiveConnection[];
+    readonly connections: readonly RunConnection[];
     readonly step: StepTime;
     readonly waiting?: WaitingSource | undefined;
   },
@@ -34,7 +35,10 @@ export function createRunWaiting(
     ...parts,
     source: parts.waiting,
     find: findOpen,
-    emit: (name, event) => own(name)?.emit({ ...event, connection: name }),
+    emit: (name, event) =>
+      own(name)
+        ?.live()
+        .emit({ ...event, connection: name }),
   });
   const repeats: RepeatedCalls = {};
   const of = { stored, connections, repeats, findOpen, onSession, signal: step.signal };

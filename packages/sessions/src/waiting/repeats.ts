@@ -1,6 +1,7 @@
 import { waitingResult } from "@durable-mcp/core/internal";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { RunConnection } from "../connection/run-connection.ts";
 import { once } from "../base/once.ts";
 import { waitingLimits } from "../declare/define-connection.ts";
 import { findLost, joinLost, type ToldCalls } from "./lost-calls.ts";
@@ -27,16 +28,17 @@ export interface RepeatedCalls {
  */
 export function joinRepeats(
   stored: StoredCalls,
-  connections: readonly LiveConnection[],
+  connections: readonly RunConnection[],
   repeats: RepeatedCalls,
   told: () => ToldCalls,
 ): { waiting: readonly WaitingCall[] } {
   const of: ReturnType<typeof joinRepeats> = { waiting: [] };
   for (const connection of connections) {
     const { name, definition } = connection;
-    const { record } = waitingLimits(definition.options) ?? {};
+    const { record } =
+      waitingLimits(definition.options as LiveConnection["definition"]["options"]) ?? {};
     const lost = record === "first" && once(() => findLost(stored, name, told()));
-    connection.repeatOf = async (tool, input, place) => {
+    const repeatOf: LiveConnection["repeatOf"] = async (tool, input, place) => {
       const own = of.waiting.filter(
         (call) => call.connection === name && call.tool === tool && call.type !== "sub-agent",
       );
@@ -46,6 +48,7 @@ export function joinRepeats(
       const called = { connection: name, tool, input };
       return lost ? await joinLost(stored, await lost(), called, place) : undefined;
     };
+    connection.whenLive((live) => void (live.repeatOf = repeatOf));
   }
   repeats.find = ({ toolName, toolCallId, input }) => {
     const same = of.waiting.filter(({ type, tool }) => type === "sub-agent" && tool === toolName);

@@ -1,3 +1,4 @@
+import type { RunConnection } from "../connection/run-connection.ts";
 import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import type { RepeatedCalls } from "./repeats.ts";
@@ -87,7 +88,7 @@ export type OnSession = <T>(
 export interface ResumeParts {
   /** `undefined` where no call can wait. */
   readonly stored: StoredCalls | undefined;
-  readonly connections: readonly LiveConnection[];
+  readonly connections: readonly RunConnection[];
   readonly repeats: RepeatedCalls;
   /** A connection for a use; `undefined` for one that is not the run's. */
   readonly findOpen: (name: string) => LiveConnection | undefined;

@@ -1,14 +1,19 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Profiler, Session } from "node:inspector/promises";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import type { SessionStore } from "@durable-mcp/core";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { BenchPart } from "../report/part.ts";
 
 const connectionCount = 200;
 const principal = { type: "app" } as const;
 
 /** What a step costs that uses none of many connections. */
-export async function measureUnused(): Promise<BenchPart> {
-  const { store, reads } = countReads(createMemoryStore());
+export async function countUnused(): Promise<Pick<BenchPart, "counts" | "tables">> {
+  const folder = await mkdtemp(join(tmpdir(), "durable-mcp-unused-"));
+  const { store, reads } = countReads(createSqliteStore({ path: join(folder, "sessions.db") }));
   const connections = Object.fromEntries(
     Array.from({ length: connectionCount }, (_, index) => [`shop${index}`, defineShop(index)]),
   );
@@ -19,11 +24,9 @@ export async function measureUnused(): Promise<BenchPart> {
   const before = reads();
   const { calls, places } = await countCalls(step);
   await sessions.shutdown();
+  await rm(folder, { recursive: true, force: true });
   const label = `a step that uses none of ${connectionCount} connections`;
   return {
-    id: "unused",
-    title: "Connections that a step does not use",
-    ratios: [],
     counts: [
       { label, value: calls, unit: "function calls", target: { atMost: 5_000 } },
       { label, value: reads() - before, unit: "reads of the store", target: { atMost: 1 } },
@@ -31,7 +34,6 @@ export async function measureUnused(): Promise<BenchPart> {
     tables: [
       { title: "The functions that are called most", columns: ["function", "calls"], rows: places },
     ],
-    notes: ["The calls are those of V8's precise coverage, in the code of this repository."],
   };
 }
 
@@ -46,9 +48,13 @@ function countReads(own: SessionStore) {
   let count = 0;
   const store: SessionStore = {
     ...own,
-    async get(...key) {
+    async get(key) {
       count += 1;
-      return await own.get(...key);
+      return await own.get(key);
+    },
+    async getMany(keys) {
+      count += 1;
+      return await own.getMany!(keys);
     },
   };
   return { store, reads: () => count };
