@@ -62,16 +62,18 @@ const gatewayHelp = `
 Examples:
   durable-mcp gateway mcp.json
   durable-mcp gateway mcp.json --variable GITHUB_TOKEN --store postgres://…
+  durable-mcp gateway mcp.json --start --shared github
   durable-mcp gateway mcp.json --host 0.0.0.0 --allow-host mcp.example --token-env GATEWAY_TOKEN
 
-Each server of the file is at /mcp/<its name>. Without --store the sessions are in a file of your own.
+Each server of the file is at /mcp/<its name>, and at /mcp/<its name>@<a name of yours> a session that the clients of that
+address share. A program has a process for each session, or with --shared one for all. Without --store the sessions are in a file of your own.
 It ends with SIGINT or SIGTERM, when its calls are over.`;
 
 function addGateway(program: Command): void {
   program
     .command("gateway")
     .description("Stand before MCP servers, so that any client keeps its session.")
-    .argument("<mcp.json>", "an mcpServers file; its entries with a url are served")
+    .argument("<mcp.json>", "an mcpServers file, whose servers are served")
     .option("--store <address>", "file:PATH, postgres://…, redis://… or libsql://…")
     .option("--port <number>", "where it listens; 0 for any", readPort, 3_388)
     .option("--host <address>", "the address it listens at", "127.0.0.1")
@@ -79,6 +81,8 @@ function addGateway(program: Command): void {
     .option("--token", "only with a token, which is made and printed in the addresses")
     .option("--token-env <VARIABLE>", "only with the token in this variable")
     .option("--variable <NAME>", "fill this variable into the file", variables("--variable"))
+    .option("--start", "start the programs of the file, each on first use")
+    .option("--shared <name>", "one process of this program for all sessions", hosts)
     .addHelpText("after", gatewayHelp)
     .action(async (path: string, options, command: Command) =>
       (await import("./gateway/run-gateway.ts")).runGateway(path, options, command),

@@ -57,6 +57,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       isShutDown = true;
       await within(timeoutMs, untilCallsAreOver());
       await within(timeoutMs, sessions.closeAll());
+      await within(timeoutMs, centre.programs.close());
       await centre.sessions.shutdown({ timeoutMs });
     },
   };

@@ -1,5 +1,5 @@
 import { createEventSplitter, eventText } from "@durable-mcp/core/internal";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 /** What a stream has brought so far. */
 export interface ReadEvent {
@@ -106,4 +106,25 @@ export async function messagesOf(response: Response): Promise<any[]> {
     return [await response.json()];
   const events = await readEvents(response).rest();
   return events.flatMap(({ message }) => message ?? []);
+}
+
+/** Begins as a client of `url`, and gives its calls. */
+export async function enter(url: string, options: Parameters<typeof begin>[1] = {}) {
+  const session = await begin(url, options);
+  let last = 0;
+  return {
+    session,
+    async call(name = "count", args: object = {}, at = url) {
+      const response = await post(at, toolCall((last += 1), name, args), { ...options, session });
+      if (!response.ok) return `HTTP ${response.status}`;
+      const answer = (await messagesOf(response)).at(-1);
+      expect(answer.id).toBe(last);
+      return JSON.stringify(answer.result ?? answer.error);
+    },
+    end: () =>
+      fetch(url, {
+        method: "DELETE",
+        headers: { authorization: "Bearer ann", "mcp-session-id": session },
+      }),
+  };
 }

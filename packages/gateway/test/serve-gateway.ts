@@ -1,6 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import {
+  defineMcpStdioConnection,
+  type McpStdioConnectionOptions,
+} from "@durable-mcp/ai-sdk/stdio";
 import { createMemoryStore, createPrincipals, type SessionStore } from "@durable-mcp/core";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { onTestFinished } from "vitest";
@@ -8,6 +13,22 @@ import { createGateway } from "../src/create-gateway.ts";
 import type { GatewayOptions } from "../src/base/gateway-options.ts";
 
 const { user } = createPrincipals({ issuer: "https://shop.example" });
+
+/** A program as the only connection. */
+export function programOptions(
+  args: readonly string[] = [],
+  options: Partial<McpStdioConnectionOptions> = {},
+): Partial<GatewayOptions> {
+  const program = fileURLToPath(new URL("counting-program.ts", import.meta.url));
+  const definition = {
+    command: process.execPath,
+    args: [program, ...args],
+    description: "Counts.",
+  };
+  const timeouts = { closeMs: 300 };
+  const shop = defineMcpStdioConnection({ ...definition, timeouts, ...options });
+  return { connections: { shop }, processes: "one" };
+}
 
 /** Serves a gateway of one connection, `shop`, to that URL. The token of a request names its user. */
 export async function serveGateway(

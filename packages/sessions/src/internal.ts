@@ -16,6 +16,11 @@ export { sentScrubber } from "./connection/connection-secrets.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export { mayRunTwice, redefine, waitingLimits } from "./declare/define-connection.ts";
 export { hasSession, hasSlot, requireDeclared } from "./declare/mcp-connection.ts";
+export {
+  type ProgramUse,
+  type RunningProgram,
+  startProgram,
+} from "./declare/stdio-connection-options.ts";
 export { createTeller } from "./events/application-event.ts";
 export { emitUnavailable, pathHint } from "./events/connection-error.ts";
 export { type InspectedRecord, operateStore } from "./records/operator-records.ts";

@@ -3,8 +3,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { wait } from "@durable-mcp/core/internal";
+import { oneLine, wait } from "@durable-mcp/core/internal";
 import { createGateway } from "@durable-mcp/gateway";
+import type { McpConnection } from "@durable-mcp/sessions";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { openStore } from "@durable-mcp/stores/open";
 import type { Command } from "commander";
@@ -23,6 +24,8 @@ interface GatewayCommandOptions {
   readonly token?: true;
   readonly tokenEnv?: string;
   readonly variable?: readonly string[];
+  readonly start?: true;
+  readonly shared?: readonly string[];
 }
 
 /** What nobody has used for a day is ended, in milliseconds. It is looked for once in ten minutes. */
@@ -37,14 +40,16 @@ export async function runGateway(
   options: GatewayCommandOptions,
   command: Command,
 ): Promise<void> {
-  const { host, port, allowHost = [] } = options;
+  const { host, port, allowHost = [], shared = [] } = options;
   const connections = await readConnections(path, options, command);
+  checkPrograms(connections, options);
   const door = createDoor(options);
   const opened = await openStore(options.store ?? ownStore(), {
     loadDriver: (name) => loadDriver(name, name),
   });
   const gateway = createGateway({
-    ...{ connections, store: opened.store },
+    ...{ connections, store: opened.store, sharedPrograms: shared },
+    processes: isOwnFile(options) ? "one" : "many",
     principal: (request) => (door.admits(request) ? { type: "app" } : undefined),
     allowedHosts: ["localhost", "127.0.0.1", "[::1]", ...allowHost],
   });
@@ -72,19 +77,36 @@ export async function runGateway(
   await opened.close();
 }
 
+/** Whether the store is a file, which one process has. */
+const isOwnFile = ({ store = "file:" }: GatewayCommandOptions) => store.startsWith("file:");
+
+/** @throws {CommandFailure} for programs where several processes may have the store */
+function checkPrograms(
+  connections: Readonly<Record<string, McpConnection>>,
+  options: GatewayCommandOptions,
+): void {
+  const isProgram = (name: string) => connections[name]?.type === "mcp-stdio";
+  const [program] = Object.keys(connections).filter(isProgram);
+  if (program !== undefined && !isOwnFile(options))
+    throw wrongUsage(
+      `--store: ${program} is a program, which lives in one process, and several may have this store. Use file:PATH, or take ${program} out of the file.`,
+    );
+  const stranger = options.shared?.find((name) => !isProgram(name));
+  if (stranger !== undefined)
+    throw wrongUsage(`--shared: the file has no program ${oneLine(stranger, 60)} that is started.`);
+}
+
 /** The servers of the file that a gateway can stand before. What is wrong with the others is said. */
 async function readConnections(path: string, options: GatewayCommandOptions, command: Command) {
   const declared = await readMcpJson(path, options);
   const entries = declared.filter((server) => !isDisabled(server));
-  const usable = entries.flatMap(({ name, connection, problem, entry }) => {
-    if (connection?.type === "mcp-client") return [[name, connection] as const];
-    const isProgram = "command" in entry;
-    const why = isProgram ? "It is a program; a gateway stands before URLs." : problem;
-    warn(command, `${name} is left out. ${why}`);
+  const usable = entries.flatMap(({ name, connection, problem }) => {
+    if (connection !== undefined) return [[name, connection] as const];
+    warn(command, `${name} is left out. ${problem}`);
     return [];
   });
   if (usable.length > 0) return Object.fromEntries(usable);
-  throw new CommandFailure("The file has no server with a url that can be used.");
+  throw new CommandFailure("The file has no server that can be used.");
 }
 
 function warn(command: Command, text: string): void {

@@ -84,3 +84,11 @@ export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
 /** Whether a lost answer is told in a result. A task's is the server's to tell. */
 export const isPlainCall = ({ method, params }: Omit<JsonRpcRequest, "id">) =>
   method === "tools/call" && params?.["task"] === undefined;
+
+/** The answer to a question that nobody gets. */
+export function declined({ id, method }: JsonRpcRequest): JsonRpcResponse {
+  const message = "Nobody can be asked: no client listens alone.";
+  if (method === "elicitation/create") return { jsonrpc: "2.0", id, result: { action: "decline" } };
+  if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
+  return { jsonrpc: "2.0", id, error: { code: -32_601, message } };
+}

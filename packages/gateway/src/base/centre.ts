@@ -1,12 +1,19 @@
 // All that the gateway has of the package of sessions.
 
-export type { DurableSessionsAdmin, McpClientConnection, OnEvent } from "@durable-mcp/sessions";
+export type {
+  DurableSessionsAdmin,
+  McpClientConnection,
+  McpConnection,
+  OnEvent,
+} from "@durable-mcp/sessions";
+export type { McpStdioConnection } from "@durable-mcp/sessions/stdio";
 export {
   clientInfo,
   createConnectionFetch,
   mayRunTwice,
   openStoredFetch,
   redefine,
+  startProgram,
   waitingLimits,
 } from "@durable-mcp/sessions/internal";
-export { createDurableSessions } from "@durable-mcp/sessions";
+export { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/sessions";

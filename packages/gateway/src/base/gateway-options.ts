@@ -1,16 +1,21 @@
-import type { McpClientConnection, OnEvent } from "./centre.ts";
+import type { McpConnection, OnEvent } from "./centre.ts";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import { checkKnown, invalidOption, isRecord, type OptionKinds } from "@durable-mcp/core/internal";
 
 /** Options of `createGateway`. */
 export interface GatewayOptions {
   /**
-   * The servers, from `defineMcpClientConnection`. The last part of a request's path names one. Each client session is
-   * a session of the server, whatever the definition says.
+   * The servers, from `defineMcpClientConnection` and `defineMcpStdioConnection`. The last part of a request's path
+   * names one, and after an `@` a session that several clients have. Each other client session is a session of the
+   * server, whatever the definition says, and a program has a process for each session.
    */
-  readonly connections: Readonly<Record<string, McpClientConnection>>;
+  readonly connections: Readonly<Record<string, McpConnection>>;
   /** Keeps the sessions. All processes of a gateway have the same. */
   readonly store: SessionStore;
+  /** Whether other processes have the store. Programs live in one process, so with them it is `"one"`. @default "many" */
+  readonly processes?: "one" | "many" | undefined;
+  /** The programs of which one process serves all sessions of a principal. @default none */
+  readonly sharedPrograms?: readonly string[] | undefined;
   /** On whose behalf a request comes; `undefined`: nobody's, and it is answered with 401. */
   readonly principal: (request: Request) => Principal | undefined | Promise<Principal | undefined>;
   /** The names under which the gateway is reached. @default this machine's own */
@@ -32,6 +37,7 @@ export interface GatewayOptions {
 const kinds: OptionKinds<GatewayOptions> = {
   connections: checkConnections,
   ...{ store: { methods: ["get", "put", "list"], is: "a store" }, principal: "function" },
+  ...{ processes: { oneOf: ["one", "many"] }, sharedPrograms: checkNames },
   allowedHosts: checkNames,
   allowedOrigins: checkNames,
   ...{ maxBodyBytes: [1], maxSessions: [1, 1_000], idleMs: "ms" },
@@ -41,11 +47,26 @@ const kinds: OptionKinds<GatewayOptions> = {
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkGatewayOptions(options: GatewayOptions): void {
   checkKnown(options, kinds, { required: ["connections", "store", "principal"] });
+  const { connections, processes, sharedPrograms = [] } = options;
+  const isProgram = (name: string) =>
+    Object.hasOwn(connections, name) && connections[name]!.type === "mcp-stdio";
+  const program = Object.keys(connections).find(isProgram);
+  if (program !== undefined && processes !== "one")
+    throw invalidOption(
+      `connections.${program}`,
+      'is a program, which lives in one process. Set processes: "one" if no other process has the store',
+    );
+  const stranger = sharedPrograms.find((name) => !isProgram(name));
+  if (stranger !== undefined)
+    throw invalidOption("sharedPrograms", `must be names of programs, and ${stranger} is none`);
 }
 
 /** Of a definition. A gateway passes messages on: what changes tools or calls would be silently left out. */
-const known =
-  "url description session auth headers timeouts fetch waiting client capabilities".split(" ");
+const known = {
+  "mcp-client":
+    "url description session auth headers timeouts fetch waiting client capabilities".split(" "),
+  "mcp-stdio": "command args env cwd description session timeouts client capabilities".split(" "),
+};
 const knownOfSession = "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" ");
 
 function checkConnections(connections: unknown, field: string): void {
@@ -53,11 +74,15 @@ function checkConnections(connections: unknown, field: string): void {
   for (const [name, definition] of Object.entries(connections)) {
     const { type, options } = isRecord(definition) ? definition : {};
     const own = `${field}.${name}`;
-    if (type !== "mcp-client" || !isRecord(options))
-      throw invalidOption(own, "must come from defineMcpClientConnection: programs have no URL");
+    const taken = known[type as keyof typeof known];
+    if (taken === undefined || !isRecord(options))
+      throw invalidOption(
+        own,
+        "must come from defineMcpClientConnection or defineMcpStdioConnection",
+      );
     if (!/^[\w.-]+$/.test(name))
       throw invalidOption(own, "must have a name for a URL: A-Z 0-9 . _ -");
-    refuseUnknown(options, known, own);
+    refuseUnknown(options, taken, own);
     const { session } = options;
     if (isRecord(session)) refuseUnknown(session, knownOfSession, `${own}.session`);
   }

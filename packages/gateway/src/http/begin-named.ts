@@ -2,6 +2,7 @@ import type { InitializeResult, JsonRpcRequest } from "@durable-mcp/core";
 import { type JsonRpcMessage, randomToken, revisionIn } from "@durable-mcp/core/internal";
 import { messageAnswer, refusal } from "../base/answers.ts";
 import { clientInfo } from "../base/centre.ts";
+import { sharedRevision } from "../base/session-revision.ts";
 import { primingOf } from "../base/events.ts";
 import type { ClientSession } from "../session/client-session.ts";
 import { namesOf, type SessionAddress } from "../session/session-names.ts";
@@ -9,9 +10,6 @@ import type { ClientSessions } from "../session/client-sessions.ts";
 import { writeNamedClient } from "../session/named-clients.ts";
 import type { Centre } from "../session/upstreams.ts";
 import { initialize, notBegun } from "./begin-session.ts";
-
-/** The newest revision that all clients speak which the gateway was tried with. */
-const protocolVersion = "2025-06-18";
 
 /** Begins named sessions: the first client's `initialize` opens the server's session, in the words of the definition. */
 export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
@@ -71,7 +69,7 @@ async function handshakeOf(
   if (known) return known;
   const { options } = connections[of.connection]!;
   const { capabilities = {} } = options;
-  const params = { protocolVersion, capabilities, clientInfo: clientInfo(options) };
+  const params = { protocolVersion: sharedRevision, capabilities, clientInfo: clientInfo(options) };
   const message = { jsonrpc: "2.0", id: 0, method: "initialize", params } as const;
   const answer = await initialize(upstream, message);
   const nameless = "The server has no sessions, so none has a name. Use the address without @.";

@@ -39,5 +39,9 @@ async function listen(session: ClientSession): Promise<Response> {
     await reader.cancel().catch(() => undefined);
   };
   session.stopListening = stop;
-  return eventAnswer(streamOf(partsOf(reader), stop));
+  const withNews = new TransformStream<Uint8Array, Uint8Array>({
+    start: (controller) => void (session.onNews = (event) => controller.enqueue(event)),
+    flush: () => void (session.onNews = undefined),
+  });
+  return eventAnswer(streamOf(partsOf(reader), stop).pipeThrough(withNews));
 }

@@ -2,7 +2,7 @@ import { sessionFailure, type SessionSlot } from "@durable-mcp/core";
 import type { JsonRpcId, LastingClient } from "@durable-mcp/core/internal";
 import { failureText, isPlainCall, noAnswer } from "../base/answers.ts";
 import type { EventPlace } from "../base/event-ids.ts";
-import { primingEvent, type PrimingKind, primingOf } from "../base/events.ts";
+import { messageEvent, primingEvent, type PrimingKind, primingOf } from "../base/events.ts";
 import type { CallStream, ServerEvent } from "./call-stream.ts";
 import { type Centre, eraOf, openUpstream, type Upstream } from "./upstreams.ts";
 import type { SessionNames } from "./session-names.ts";
@@ -18,6 +18,8 @@ const defaultNotice =
 const keptMs = 30_000;
 /** So many of them. */
 const maxKept = 8;
+
+const listChanged = { jsonrpc: "2.0", method: "notifications/tools/list_changed" } as const;
 
 /** What is known of a request until its answer is over, or a moment longer. */
 export interface RequestNote {
@@ -58,7 +60,11 @@ export async function openClientSession(
   const words: Words = {
     lossNotice,
     // Other processes do not say it again. Without the store they may.
-    onTold: () => void (telling.over = save().catch(() => undefined)),
+    onTold() {
+      telling.over = save().catch(() => undefined);
+      // The server may have been started anew with other tools.
+      if (opened?.stopListening) opened.onNews?.(messageEvent(listChanged));
+    },
     telling,
     isOneOfMany: names.isNamed,
     edit: (answer, request) => waiting?.edit(answer, request) ?? answer,
@@ -75,9 +81,9 @@ export async function openClientSession(
   const upstream = await (names.isNamed
     ? enterNamed(names, member, ofClient, isNew)
     : openUpstream(centre, names.of, ofClient, isNew));
-  return (
-    upstream && createClientSession(centre, names, upstream, { notes, waiting, telling, named })
-  );
+  const parts = { notes, waiting, telling, named };
+  const opened = upstream && createClientSession(centre, names, upstream, parts);
+  return opened;
 }
 
 interface Telling {
@@ -96,7 +102,7 @@ interface SessionParts {
 
 function createClientSession(
   { now }: Centre,
-  { of, key, events }: SessionNames,
+  { of, key, isNamed, events }: SessionNames,
   upstream: Upstream,
   { notes, waiting, telling, named }: SessionParts,
 ) {
@@ -117,9 +123,11 @@ function createClientSession(
   };
   const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {
-    ...{ of, key, events, upstream, waiting },
+    ...{ of, key, isNamed, events, upstream, waiting },
     /** Ends the client's listening stream. */
     stopListening: undefined as (() => Promise<void>) | undefined,
+    /** Adds an event to it. */
+    onNews: undefined as ((event: Uint8Array) => void) | undefined,
     get usedAt() {
       return usedAt;
     },

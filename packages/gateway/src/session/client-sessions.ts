@@ -26,11 +26,18 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     await session.stopListening?.();
     await session.upstream.close();
   };
+  const rest = async (session: ClientSession) => {
+    const { snapshot } = session.upstream.slot;
+    await close(session);
+    // A client that is there listens. What has a name waits for the next one.
+    if (snapshot?.kind === "session" && !session.isNamed)
+      await centre.programs.rest(session.of.connection, snapshot.sessionId);
+  };
   const closeIdle = async () => {
     for (const session of await all()) {
       session.dropOldCalls();
       const isIdle = centre.now() - session.usedAt >= idleMs && session.stopListening === undefined;
-      if (isIdle && !session.hasCalls()) await close(session).catch(() => undefined);
+      if (isIdle && !session.hasCalls()) await rest(session).catch(() => undefined);
     }
     if (open.size === 0) stop();
   };

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { connectClient2, connectSdk1, textOf } from "../../test/clients.ts";
 import {
   begin,
+  enter,
   get,
   messagesOf,
   post,
@@ -33,27 +34,6 @@ async function startCounter(options: Partial<Parameters<typeof createFaultyServe
 
 const count = { name: "count", arguments: {} };
 const forgotten = "had forgotten this session";
-
-/** Begins as a client of `url`, and gives its calls. */
-async function enter(url: string, options: Parameters<typeof begin>[1] = {}) {
-  const session = await begin(url, options);
-  let last = 0;
-  return {
-    session,
-    async call(name = "count", args: object = {}, at = url) {
-      const response = await post(at, toolCall((last += 1), name, args), { ...options, session });
-      if (!response.ok) return `HTTP ${response.status}`;
-      const answer = (await messagesOf(response)).at(-1);
-      expect(answer.id).toBe(last);
-      return JSON.stringify(answer.result ?? answer.error);
-    },
-    end: () =>
-      fetch(url, {
-        method: "DELETE",
-        headers: { authorization: "Bearer ann", "mcp-session-id": session },
-      }),
-  };
-}
 
 describe.each([
   ["@modelcontextprotocol/sdk 1", connectSdk1],

@@ -1,4 +1,3 @@
-import type { JsonRpcRequest } from "@durable-mcp/core";
 import {
   createEventSplitter,
   eventText,
@@ -7,7 +6,7 @@ import {
   letGo,
   parseMessages,
 } from "@durable-mcp/core/internal";
-import { isRequest } from "../base/answers.ts";
+import { declined, isRequest } from "../base/answers.ts";
 import { eventAnswer, messageEvent, partsOf } from "../base/events.ts";
 import type { OpenUpstream } from "./upstreams.ts";
 
@@ -80,12 +79,4 @@ export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
       return eventAnswer(body);
     },
   };
-}
-
-/** The answer to a question that nobody gets. */
-function declined({ id, method }: JsonRpcRequest): JsonRpcMessage {
-  const message = "Several clients have this session, so none of them is asked.";
-  if (method === "elicitation/create") return { jsonrpc: "2.0", id, result: { action: "decline" } };
-  if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
-  return { jsonrpc: "2.0", id, error: { code: -32_601, message } };
 }

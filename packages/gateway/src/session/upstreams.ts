@@ -15,6 +15,7 @@ import {
   redefine,
 } from "../base/centre.ts";
 import type { GatewayOptions } from "../base/gateway-options.ts";
+import { createPrograms } from "../program/program-connections.ts";
 
 // A client session is an agent session of the agent "gateway": the command line and `admin` see it as any other.
 
@@ -32,10 +33,11 @@ export interface SessionName {
 /** What all sessions share. */
 export type Centre = ReturnType<typeof createCentre>;
 
-export function createCentre({ connections: given, store, ...options }: GatewayOptions) {
+export function createCentre({ connections: declared, store, ...options }: GatewayOptions) {
   const { onEvent, now = Date.now } = options;
+  const programs = createPrograms(declared, options.sharedPrograms);
   // Each client session is a session of the server.
-  const entries = Object.entries(given).map(([name, definition]) => {
+  const entries = Object.entries(programs.connections).map(([name, definition]) => {
     const { session = "stateful" } = definition.options;
     const own = session === "stateless" ? "stateful" : session;
     return [name, redefine(definition, { ...definition.options, session: own })] as const;
@@ -48,7 +50,7 @@ export function createCentre({ connections: given, store, ...options }: GatewayO
     const page = await sessions.list({ sessionId: session, connection, principal, limit: 1 });
     return page.sessions.length === 0;
   };
-  return { connections, sessions, store, now, onEvent, isEnded };
+  return { connections, sessions, programs, store, now, onEvent, isEnded };
 }
 
 /** The requests without a session of one principal to one server, with the operator's credentials. */

@@ -1,3 +1,5 @@
+import type { McpSessionError } from "@durable-mcp/core";
+import type { JsonRpcId, JsonRpcMessage } from "@durable-mcp/core/internal";
 import type { McpClient } from "../base/mcp-client.ts";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type {
@@ -67,7 +69,33 @@ export interface McpStdioConnection<
   readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX, any>;
   /** Makes the live connection of one run, which owns it. Starts nothing yet. @internal */
   readonly [openConnection]: (step: any) => unknown;
+  /** Starts the program for whoever speaks the protocol with it. @internal */
+  readonly [startProgram]: (use: ProgramUse) => Promise<RunningProgram>;
 }
+
+/** Who starts a program, and gets its messages. */
+export interface ProgramUse extends Omit<ConnectionContext, "abortSignal"> {
+  readonly onMessage: (message: JsonRpcMessage) => void;
+  /** Called for a request that met the end of the program. */
+  readonly onLost: (id: JsonRpcId) => void;
+}
+
+/** A program that runs, with its children. */
+export interface RunningProgram {
+  /** With the signal a request is cancelled. Rejects when it cannot be sent. */
+  readonly send: (message: JsonRpcMessage, signal?: AbortSignal) => Promise<void>;
+  /** Settles when the program has ended, and before its children. */
+  readonly exited: Promise<void>;
+  /** Why it has not answered the handshake, with the end of its output, without secrets. */
+  readonly failure: (cause?: unknown) => McpSessionError;
+  /** Ends it with its children. */
+  readonly close: () => Promise<void>;
+}
+
+/** The key under which a definition has the function that starts its program. */
+export const startProgram: unique symbol = Symbol.for(
+  "durable-mcp.startProgram",
+) as unknown as typeof startProgram;
 
 /**
  * The key under which a definition has the function that opens it. The run thus need not load

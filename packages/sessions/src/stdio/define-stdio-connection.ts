@@ -11,7 +11,9 @@ import {
   type McpStdioConnection,
   type McpStdioConnectionOptions,
   openConnection,
+  startProgram,
 } from "../declare/stdio-connection-options.ts";
+import { openProgram } from "./open-program.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
 
 // The operating system ends a string at the first null character.
@@ -79,5 +81,6 @@ export function defineMcpStdioConnection<
     type: "mcp-stdio",
     options: own,
     [openConnection]: (step) => createStdioConnection({ options: own, opener, ...step }),
+    [startProgram]: async (use) => await openProgram(own, use),
   } satisfies McpStdioConnection<SCHEMAS, PREFIX>);
 }

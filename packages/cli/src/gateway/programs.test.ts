@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runCli } from "../../test/run-cli.ts";
+
+function fileWith(servers: object): string {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-gateway-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "mcp.json");
+  writeFileSync(path, JSON.stringify({ mcpServers: servers }));
+  return path;
+}
+
+const browser = { command: "no-such-browser" };
+
+test("a program is left out unless it may be started", async () => {
+  const { exitCode, stderr } = await runCli("gateway", fileWith({ browser }), "--port", "0");
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("only started when you say so: --start");
+});
+
+test("a program is refused with a store that several processes may have", async () => {
+  const file = fileWith({ browser });
+  const store = "postgres://127.0.0.1:1/none";
+  const { exitCode, stderr } = await runCli("gateway", file, "--start", "--store", store);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/--store: browser is a program, which lives in one process/);
+});
+
+test("what is shared is a program of the file", async () => {
+  const file = fileWith({ browser });
+  const { exitCode, stderr } = await runCli("gateway", file, "--start", "--shared", "shop");
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain("--shared: the file has no program shop");
+});

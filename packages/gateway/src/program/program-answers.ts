@@ -1,0 +1,52 @@
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import {
+  isRecord,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+} from "@durable-mcp/core/internal";
+import { messageAnswer } from "../base/answers.ts";
+import { eventAnswer, messageEvent } from "../base/events.ts";
+
+/** A reader that has not read so many messages hears no more notifications. */
+const maxUnread = 1_000;
+
+export type AnswerUnderWay = ReturnType<typeof createAnswer>;
+
+/** The answer to one request to a program: of JSON, or a stream if other messages come before. */
+export function createAnswer({ id, params }: JsonRpcRequest) {
+  const begun = Promise.withResolvers<Response>();
+  const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const open = () => {
+    if (stream) return stream;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => void (stream = controller),
+      cancel: () => void (stream = undefined),
+    });
+    begun.resolve(eventAnswer(body));
+    return stream!;
+  };
+  const aborting = new AbortController();
+  let isOver = false;
+  return {
+    id,
+    response: begun.promise,
+    progressToken: meta["progressToken"] as JsonRpcId | undefined,
+    /** Cancels the request. */
+    aborting,
+    /** Another message than the answer. */
+    tell(message: JsonRpcMessage): void {
+      if (isOver || (stream && (stream.desiredSize ?? 0) < -maxUnread)) return;
+      open().enqueue(messageEvent(message));
+    },
+    end(answer: JsonRpcResponse | undefined): void {
+      if (isOver) return;
+      isOver = true;
+      if (answer && !stream) return begun.resolve(messageAnswer(answer));
+      const last = open();
+      if (answer) last.enqueue(messageEvent(answer));
+      last.close();
+    },
+  };
+}

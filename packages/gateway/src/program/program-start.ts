@@ -1,0 +1,64 @@
+import type { JsonRpcRequest, Principal } from "@durable-mcp/core";
+import { type JsonRpcResponse, readAnswer, within } from "@durable-mcp/core/internal";
+import { clientInfo, type McpStdioConnection } from "../base/centre.ts";
+import { sharedRevision } from "../base/session-revision.ts";
+import { type ProgramChild, startChild } from "./program-child.ts";
+
+type Handshake = { readonly child: ProgramChild; readonly answer: JsonRpcResponse };
+
+/** Starts the processes of a program, up to their answer to `initialize`. */
+export function createProgramStart(definition: McpStdioConnection, connection: string) {
+  const { options } = definition;
+  const connectMs = options.timeouts?.connectMs ?? 30_000;
+  const shared = new Map<string, Promise<Handshake>>();
+  let isClosed = false;
+
+  const start = async (message: JsonRpcRequest, principal: Principal): Promise<Handshake> => {
+    const child = await startChild(definition, connection, principal);
+    const answering = child.request(message).then((given) => readAnswer(given, message.id));
+    const answer = (await within(connectMs, answering)) ? await answering : undefined;
+    if (answer && !isClosed) return { child, answer };
+    const failure = child.failure();
+    await child.close();
+    throw failure;
+  };
+  const startShared = async (principal: Principal): Promise<Handshake> => {
+    const params = {
+      protocolVersion: sharedRevision,
+      capabilities: options.capabilities ?? {},
+      clientInfo: clientInfo(options),
+    };
+    const message = { jsonrpc: "2.0", id: "gateway.0", method: "initialize", params } as const;
+    const handshake = await start(message, principal);
+    await handshake.child.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    return handshake;
+  };
+  const share = async (principal: Principal): Promise<Handshake> => {
+    const key = JSON.stringify(principal);
+    const known = shared.get(key);
+    const sharing = known ?? startShared(principal);
+    shared.set(key, sharing);
+    const forget = () => void (shared.get(key) === sharing && shared.delete(key));
+    const handshake = await sharing.catch((error: unknown) => {
+      forget();
+      throw error;
+    });
+    if (!handshake.child.isOver) return handshake;
+    forget();
+    return known ? await share(principal) : handshake;
+  };
+
+  return {
+    /** One for a session. @throws {McpSessionError} with the reason, and the end of its output */
+    start,
+    /** The one that all sessions of a principal have. @throws as `start` */
+    share,
+    /** Ends those that are shared, and those that start now. */
+    async close(): Promise<void> {
+      isClosed = true;
+      const handshakes = [...shared.values()].map((sharing) => sharing.catch(() => undefined));
+      const children = (await Promise.all(handshakes)).flatMap((each) => each?.child ?? []);
+      await Promise.allSettled(children.map((child) => child.close()));
+    },
+  };
+}
