@@ -23,6 +23,7 @@ test("a slow call whose stream has no event ids says that it cannot be left, and
   });
   const result = await sessions.run("chat", { principal: alice }, async (run) => {
     const waiting = run.call("notes", "wait");
+    await vi.waitFor(() => expect(waits).toEqual(["started"]), 20_000);
     await setTimeout(250);
     release();
     return await waiting;

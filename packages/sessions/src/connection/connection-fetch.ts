@@ -63,7 +63,7 @@ export function createConnectionFetch(
     (isForServer: (target: URL) => boolean, sendSigned: Send): Fetch =>
     async (input, init = {}) => {
       const request = input instanceof Request ? input : undefined;
-      const target = new URL(request?.url ?? (input as string | URL));
+      const target = input === url.href ? url : new URL(request?.url ?? (input as string | URL));
       if (target.origin !== url.origin) {
         if (options.fetch !== undefined) return await send(input, init);
         throw fetchRequired(connection, target.origin);
@@ -72,13 +72,13 @@ export function createConnectionFetch(
       return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
     };
 
-  const isSignedByHeaders = async () => new Headers(await ownHeaders()).has("authorization");
+  const isSigned = async (headers: Headers) =>
+    headers.has("authorization") || new Headers(await ownHeaders()).has("authorization");
   const tokensOfProvider = () =>
     ask("authProvider", context, async () => await (await authProvider())?.tokens());
   const sendWithTokens: Send = async (input, init, headers) => {
     onRequest?.(headers);
-    const isSigned = headers.has("authorization") || (await isSignedByHeaders());
-    const isReady = isSigned || options.authProvider === undefined;
+    const isReady = options.authProvider === undefined || (await isSigned(headers));
     const issued = isReady ? undefined : await inOwnTime("authProvider", tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await server.send(input, init, headers);

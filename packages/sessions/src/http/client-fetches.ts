@@ -74,11 +74,8 @@ export function createFetchSource(
       scrub: parts.secrets.scrub,
       reads: (isFollowed) => isFollowed && isPassed(),
     });
-  // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
-  let unused: typeof globalThis.fetch | undefined = create();
   return () => {
-    const fetch = unused ?? create();
-    unused = undefined;
+    const fetch = create();
     const { beforeUse } = parts;
     if (beforeUse === undefined) return fetch;
     return async (input, init) => {

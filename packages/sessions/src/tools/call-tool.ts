@@ -56,15 +56,14 @@ export async function callTool(
 
 /** The connection's `onProgress` for one call. */
 export function progressObserver(
-  { name, principal, definition, ...connection }: LiveConnection,
+  { name: connection, principal, definition, abortSignal }: LiveConnection,
   tool: string,
   toolCallId?: string,
 ): ObserveProgress | undefined {
   const { onProgress } = definition.options;
   if (onProgress === undefined) return undefined;
   const use = toolCallId === undefined ? {} : { toolCallId };
-  const { abortSignal: signal } = connection;
-  const call = { principal, connection: name, abortSignal: signal, tool, ...use };
+  const call = { principal, connection, abortSignal, tool, ...use };
   return (progress) => onProgress(progress, call);
 }
 

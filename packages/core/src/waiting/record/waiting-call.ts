@@ -182,18 +182,24 @@ const marked: ReadonlySet<string> = new Set(["_meta", "structuredContent", "cont
  * object, if there are none.
  */
 export function withoutMarks<T>(value: T, depth = 4): T {
-  if (depth === 0 || typeof value !== "object" || value === null) return value;
-  const entries: [string, unknown][] = Object.entries(value as object);
-  const own = entries
-    .filter(([key]) => !key.startsWith("durable-mcp/"))
-    .map(([key, part]): [string, unknown] => {
-      const isRead = Array.isArray(value) || marked.has(key);
-      return [key, isRead ? withoutMarks(part, depth - 1) : part];
-    });
-  const isSame =
-    own.length === entries.length && own.every(([, part], at) => part === entries[at]![1]);
-  if (isSame) return value;
-  return (Array.isArray(value) ? own.map(([, part]) => part) : Object.fromEntries(own)) as T;
+  if (!hasMarks(value, depth)) return value;
+  if (Array.isArray(value))
+    return value.map((part) => withoutMarks(part as unknown, depth - 1)) as T;
+  const own = Object.entries(value as object).filter(([key]) => !isMark(key));
+  const read = ([key, part]: [string, unknown]) =>
+    [key, marked.has(key) ? withoutMarks(part, depth - 1) : part] as const;
+  return Object.fromEntries(own.map(read)) as T;
+}
+
+const isMark = (key: string) => key.startsWith("durable-mcp/");
+
+function hasMarks(value: unknown, depth: number): boolean {
+  if (depth === 0 || typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some((part) => hasMarks(part, depth - 1));
+  const has = (key: string) =>
+    isMark(key) ||
+    (marked.has(key) && hasMarks((value as Record<string, unknown>)[key], depth - 1));
+  return Object.keys(value).some(has);
 }
 
 /** The result that stands for a waiting call. */
