@@ -13,21 +13,14 @@ export interface Measured {
   readonly cpuMs: number[];
 }
 
-/** Bytes of a process after its garbage has been collected. */
-interface Memory {
-  /** What is alive, in the heap and beside it. */
-  readonly live: number;
-  readonly resident: number;
-}
-
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /** Answers "memory" after it has collected garbage. */
 const collecting = `data:text/javascript,process.on("message", (message) => {
   if (message !== "memory") return;
   gc();
-  const { heapUsed, external, rss } = process.memoryUsage();
-  process.send({ live: heapUsed + external, resident: rss });
+  const { heapUsed, external } = process.memoryUsage();
+  process.send(heapUsed + external);
 });`.replaceAll("\n", "");
 
 /** Starts a program that says its port. */
@@ -126,18 +119,14 @@ function cpuMsOf(pid: number): number {
   return below.reduce((sum, each) => sum + cpuMsOf(Number(each)), own);
 }
 
-async function memoryOf({ child }: Measured): Promise<Memory> {
+/** What lives in a process after its garbage has been collected, in the heap and beside it, in kilobytes. */
+async function kilobytesOf({ child }: Measured): Promise<number> {
   // Connections that were just closed, and finalizers.
   await new Promise((resolve) => setTimeout(resolve, 300));
   child.send("memory");
-  const [memory] = (await once(child, "message")) as [Memory];
-  return memory;
+  const [bytes] = (await once(child, "message")) as [number];
+  return bytes / 1_000;
 }
-
-const perEach = (before: Memory, after: Memory, count: number): Memory => ({
-  live: (after.live - before.live) / count / 1_000,
-  resident: (after.resident - before.resident) / count / 1_000,
-});
 
 /** Kilobytes of a session with one call, and of an open GET. */
 export async function measureMemory(measured: Measured, sessions: number, streams: number) {
@@ -151,19 +140,16 @@ export async function measureMemory(measured: Measured, sessions: number, stream
     }
   };
   await beginSome(20);
-  const before = await memoryOf(measured);
+  const before = await kilobytesOf(measured);
   await beginSome(sessions);
-  const between = await memoryOf(measured);
+  const between = await kilobytesOf(measured);
   const open: IncomingMessage[] = [];
   for (const session of ids.slice(0, streams)) {
     const stream = await send(port, "GET", session);
     if (stream.statusCode !== 200) throw new Error(`A GET was answered ${stream.statusCode}.`);
     open.push(stream);
   }
-  const after = await memoryOf(measured);
+  const after = await kilobytesOf(measured);
   for (const stream of open) stream.destroy();
-  return {
-    session: perEach(before, between, sessions),
-    stream: perEach(between, after, streams),
-  };
+  return { session: (between - before) / sessions, stream: (after - between) / streams };
 }
