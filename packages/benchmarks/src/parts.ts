@@ -40,6 +40,11 @@ export const parts: readonly KnownPart[] = [
     load: async () => (await import("./gateway/measure-gateway.ts")).measureGateway,
   },
   {
+    id: "gateway-programs",
+    isCounted: false,
+    load: async () => (await import("./gateway/measure-programs.ts")).measurePrograms,
+  },
+  {
     id: "size",
     // Of which CI has a check of its own.
     isCounted: false,

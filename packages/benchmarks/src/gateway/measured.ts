@@ -108,15 +108,27 @@ export async function measureRound(measured: Measured, callers: number, calls: n
   measured.cpuMs.push((cpuMsOf(measured.child.pid!) - cpu) / calls);
 }
 
+const childrenOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number),
+  );
+
+/** What a process and those below it have of the memory, in kilobytes: what several have is divided among them. */
+export function treeMemoryKb(pid: number): number {
+  const own = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
+  return childrenOf(pid).reduce((sum, each) => sum + treeMemoryKb(each), Number(own));
+}
+
 /** What a process and those below it have used so far, in milliseconds: Linux counts hundredths of a second. */
 function cpuMsOf(pid: number): number {
   const [, rest = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const fields = rest.split(" ");
-  const below = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
-  );
   const own = (Number(fields[11]) + Number(fields[12])) * 10;
-  return below.reduce((sum, each) => sum + cpuMsOf(Number(each)), own);
+  return childrenOf(pid).reduce((sum, each) => sum + cpuMsOf(each), own);
 }
 
 /** What lives in a process after its garbage has been collected, in the heap and beside it, in kilobytes. */

@@ -33,14 +33,21 @@ interface GatewayProcessOptions {
 
 const failingStore = new URL("failing-store-program.ts", import.meta.url);
 
-/** Starts processes of one gateway over a SQLite store of their own, before these servers. */
+/**
+ * Starts processes of one gateway over a SQLite store of their own, before these servers.
+ *
+ * @param servers URLs, or entries of the file
+ */
 export async function startGateway(
-  servers: Readonly<Record<string, string>>,
+  servers: Readonly<Record<string, string | object>>,
   { processes = 1, store, failing }: GatewayProcessOptions = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-gateway-"));
   const file = join(folder, "mcp.json");
-  const entries = Object.entries(servers).map(([name, url]) => [name, { url }]);
+  const entries = Object.entries(servers).map(([name, server]) => [
+    name,
+    typeof server === "string" ? { url: server } : server,
+  ]);
   writeFileSync(file, JSON.stringify({ mcpServers: Object.fromEntries(entries) }));
   const address = store ?? `file:${join(folder, "gateway.db")}`;
   const start = async (): Promise<GatewayProcess> => {
@@ -48,7 +55,16 @@ export async function startGateway(
       name: "gateway",
       args: (port) =>
         failing === undefined
-          ? [...commandLine(), "gateway", file, "--store", address, "--port", String(port)]
+          ? [
+              ...commandLine(),
+              "gateway",
+              file,
+              "--start",
+              "--store",
+              address,
+              "--port",
+              String(port),
+            ]
           : [...run(failingStore), file, address, String(port), String(failing)],
       path: "/health",
     });

@@ -42,6 +42,12 @@ export default async function bundlePrograms({
       supervisor: join(packages, supervisor),
     },
     platform: "node",
+    plugins: [
+      {
+        name: "supervisor",
+        transform: (code) => code.replace(`URL("./supervisor.ts"`, `URL("./supervisor.js"`),
+      },
+    ],
     // What the packages load only where it is there.
     external: ["pg-native"],
     // The modules of `jsonc-parser`: its main file asks for others by a function that is given to it.

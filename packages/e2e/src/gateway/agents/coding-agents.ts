@@ -18,6 +18,8 @@ export interface CodingAgent {
   readonly version: string;
   /** The folder of the command, below `node_modules`, and the command. */
   readonly command: readonly [program: string, ...args: string[]];
+  /** The same for its resume of the last run. */
+  readonly resume: readonly [program: string, ...args: string[]];
   /** Its settings, by their place in HOME. */
   readonly files: (addresses: Addresses) => Readonly<Record<string, string>>;
   readonly environment?: (addresses: Addresses) => Readonly<Record<string, string>>;
@@ -31,6 +33,10 @@ export const codingAgents: readonly CodingAgent[] = [
     name: "@openai/codex",
     version: "0.171.0",
     command: ["@openai/codex/bin/codex.js", "exec", "--skip-git-repo-check", prompt],
+    resume: [
+      "@openai/codex/bin/codex.js",
+      ...["exec", "resume", "--last", "--skip-git-repo-check", prompt],
+    ],
     files: ({ model, server }) => ({
       ".codex/config.toml": `
 model = "scripted"
@@ -57,6 +63,10 @@ required = true
     name: "opencode-ai",
     version: "1.18.33",
     command: [`opencode-${process.platform}-${process.arch}/bin/opencode`, "run", prompt],
+    resume: [
+      `opencode-${process.platform}-${process.arch}/bin/opencode`,
+      ...["run", "--continue", prompt],
+    ],
     files: ({ model, server }) => ({
       ".config/opencode/opencode.json": JSON.stringify({
         $schema: "https://opencode.ai/config.json",
@@ -95,6 +105,10 @@ required = true
       "-p",
       prompt,
     ],
+    resume: [
+      "@google/gemini-cli/bundle/gemini.js",
+      ...["--yolo", "--skip-trust", "-m", "gemini-2.5-flash", "--resume", "latest", "-p", prompt],
+    ],
     files: ({ server }) => ({
       ".gemini/settings.json": JSON.stringify({
         security: { auth: { selectedType: "gemini-api-key" } },
@@ -113,6 +127,7 @@ required = true
     name: "@qwen-code/qwen-code",
     version: "0.24.4",
     command: ["@qwen-code/qwen-code/cli-entry.js", "--yolo", "-p", prompt],
+    resume: ["@qwen-code/qwen-code/cli-entry.js", "--yolo", "--continue", "-p", prompt],
     files: ({ server }) => ({
       ".qwen/settings.json": JSON.stringify({
         security: { auth: { selectedType: "openai" } },
@@ -145,21 +160,28 @@ export async function installed({ name, version }: Pick<CodingAgent, "name" | "v
   return modules;
 }
 
+interface RunOptions {
+  /** A HOME that is kept. @default one of its own */
+  readonly home?: string;
+  readonly resume?: boolean;
+}
+
 /** Runs an agent to its end, in a HOME of its own, with nothing of this environment. @returns what it printed */
 export async function runAgent(
   agent: CodingAgent,
   addresses: Addresses,
   timeoutMs: number,
+  { home: given, resume = false }: RunOptions = {},
 ): Promise<string> {
   const modules = await installed(agent);
-  const home = mkdtempSync(join(tmpdir(), "durable-mcp-agent-"));
+  const home = given ?? mkdtempSync(join(tmpdir(), "durable-mcp-agent-"));
   const work = join(home, "work");
-  mkdirSync(work);
+  mkdirSync(work, { recursive: true });
   for (const [path, text] of Object.entries(agent.files(addresses))) {
     mkdirSync(dirname(join(home, path)), { recursive: true });
     writeFileSync(join(home, path), text);
   }
-  const [program, ...args] = agent.command;
+  const [program, ...args] = resume ? agent.resume : agent.command;
   const path = join(modules, program);
   const command = path.endsWith("js") ? [process.execPath, path, ...args] : [path, ...args];
   const env = { PATH: process.env["PATH"] ?? "", HOME: home, ...agent.environment?.(addresses) };
@@ -167,6 +189,6 @@ export async function runAgent(
   const running = promisify(execFile)(command[0]!, command.slice(1), options);
   running.child.stdin?.end();
   const ended = await running.catch((error: { stdout?: string; stderr?: string }) => error);
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  if (given === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   return `${ended.stdout ?? ""}\n${ended.stderr ?? ""}`;
 }

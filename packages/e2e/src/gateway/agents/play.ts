@@ -92,7 +92,8 @@ function callsAround(
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const notesIn = (result: string | undefined) => /(\d+) notes/.exec(result ?? "")?.[1];
+/** How many notes a result of the notebook says that there are. */
+export const notesIn = (result: string | undefined) => /(\d+) notes/.exec(result ?? "")?.[1];
 
 /** How many there are after another, in the same session. */
 const oneMore = (result: string | undefined) => String(Number(notesIn(result)) + 1);

@@ -1,11 +1,13 @@
 /**
- * `npm run lab -- agents [--client codex] [--through] [--write]`: runs coding agents and other clients from npm, with a scripted
+ * `npm run lab -- agents [--client codex] [--through] [--named] [--write]`: runs coding agents and other clients from npm, with a scripted
  * model on loopback, before a server that forgets and before processes that are killed, directly and through a gateway.
- * `--through` leaves the first out. `--write` writes docs/reports/clients.md. Exits with 1 when a client does not go on through the gateway.
+ * `--through` leaves the first out. `--named` has each agent run and resume under one name, one after the other. `--write` writes docs/reports/clients.md. Exits with 1 when a client does not go on through the gateway.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { environment, table } from "../../compatibility/page-parts.ts";
+import { codingAgents } from "./coding-agents.ts";
+import { playNamed } from "./named.ts";
 import { foreignClients, playDirectly, playThroughGateway, type Told, troubles } from "./play.ts";
 
 const { values } = parseArgs({
@@ -13,8 +15,16 @@ const { values } = parseArgs({
     client: { type: "string", default: "" },
     write: { type: "boolean", default: false },
     through: { type: "boolean", default: false },
+    named: { type: "boolean", default: false },
   },
 });
+if (values.named) {
+  const agents = codingAgents.filter(({ name }) => name.includes(values.client));
+  const isOne = await playNamed(agents, (name, first, resumed, sessions) =>
+    console.log(`${name}: notes ${first}, resumed ${resumed}; ${sessions} initialize`),
+  );
+  process.exit(isOne ? 0 : 1);
+}
 const rows: string[][] = [["client", "", ...troubles]];
 const note = (name: string, way: string, told: Told) => {
   const row = [name, way, ...troubles.map((trouble) => told[trouble])];

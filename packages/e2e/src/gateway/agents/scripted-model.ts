@@ -30,10 +30,15 @@ type Said =
 
 const sse = (data: unknown, event?: string) =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
-const own = "call_script";
+const ownIds = "call_script";
 
-/** A model on loopback that makes the calls of a script, on the wires of OpenAI and of Gemini. */
-export async function startScriptedModel(script: readonly ScriptedCall[]) {
+/**
+ * A model on loopback that makes the calls of a script, on the wires of OpenAI and of Gemini.
+ *
+ * @param isResumed the results that it sees at first are of an earlier run
+ */
+export async function startScriptedModel(script: readonly ScriptedCall[], isResumed = false) {
+  let before = isResumed ? undefined : 0;
   const results: string[] = [];
   const begun = new Map<number, Promise<unknown>>();
   const offered = new Set<string>();
@@ -41,18 +46,20 @@ export async function startScriptedModel(script: readonly ScriptedCall[]) {
   const say = async (asked: Asked): Promise<Said> => {
     for (const { name } of asked.tools) offered.add(name);
     if (asked.tools.length === 0) return { words: "ok" };
-    const at = asked.results.length;
-    if (at > results.length) results.push(...asked.results.slice(results.length));
+    before ??= asked.results.length;
+    const own = asked.results.slice(before);
+    const at = own.length;
+    if (at > results.length) results.push(...own.slice(results.length));
     const call = script[at];
     if (call === undefined) return { words: "done" };
     const tool = asked.tools.find(({ name }) => name.endsWith(call.tool));
     // Some agents call the tools of servers through one of their own.
     const through = asked.tools.find(({ name }) => name === "tool_call");
     if (tool === undefined && through === undefined) return { words: "There is no such tool." };
-    const before = begun.get(at) ?? Promise.resolve(call.before?.());
-    begun.set(at, before);
-    await before;
-    const id = `${own}_${at}`;
+    const ready = begun.get(at) ?? Promise.resolve(call.before?.());
+    begun.set(at, ready);
+    await ready;
+    const id = `${ownIds}_${before + at}`;
     if (tool !== undefined) return { id, tool, args: call.args };
     const args = { name: `mcp__notebook__${call.tool}`, arguments: call.args };
     return { id, tool: through!, args };
@@ -106,7 +113,8 @@ const responses: Wire = {
     ),
     results: input
       .filter(
-        ({ type, call_id: id = "" }: any) => type === "function_call_output" && id.startsWith(own),
+        ({ type, call_id: id = "" }: any) =>
+          type === "function_call_output" && id.startsWith(ownIds),
       )
       .map(({ output }: any) => asText(output)),
   }),
@@ -146,7 +154,7 @@ const completions: Wire = {
   read: ({ tools = [], messages = [] }) => ({
     tools: tools.map(({ function: { name } }: any) => ({ name })),
     results: messages
-      .filter(({ role, tool_call_id: id = "" }: any) => role === "tool" && id.startsWith(own))
+      .filter(({ role, tool_call_id: id = "" }: any) => role === "tool" && id.startsWith(ownIds))
       .map(({ content }: any) => asText(content)),
   }),
   stream(said) {
