@@ -146,8 +146,8 @@ export interface ClientOpener<CLIENT extends McpClient = McpClient> {
     of: { readonly serverUrl: string; readonly fetchFn: typeof globalThis.fetch },
   ): Promise<boolean>;
   /**
-   * Makes the error that its clients throw. With it requests on a session that is kept go out without a client of it,
-   * which is made when the application asks for one.
+   * Makes the error that its clients throw. With it requests on a session go out without a client of it, which is made
+   * when the application asks for one, or where its client has to log in or to listen.
    *
    * @param error.code of the server's JSON-RPC error
    */

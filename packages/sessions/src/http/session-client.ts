@@ -10,7 +10,6 @@ import {
   type JsonRpcResponse,
   LATEST_SESSION_VERSION,
   letGo,
-  randomToken,
   readAnswer,
   readRefusal,
 } from "@durable-mcp/core/internal";
@@ -107,6 +106,9 @@ interface SendingParts extends SessionClientParts {
   readonly post: (body: object, signal?: AbortSignal, notes?: CallEnvelope) => Promise<Response>;
 }
 
+/** Of this process so far. The session fetch gives them ids that no other process uses. */
+let requests = 0;
+
 interface SentRequest {
   readonly method: string;
   readonly params: object | undefined;
@@ -120,7 +122,8 @@ async function sendRequest(
   closing: AbortSignal,
   callers: AbortSignal | undefined,
 ): Promise<Record<string, unknown>> {
-  const id = tokenStart + randomToken();
+  requests += 1;
+  const id = `${tokenStart}${requests}`;
   const { observe } = notes ?? {};
   const message = { id, method, params: observe ? withToken(params, id) : params };
   let failure: unknown;
