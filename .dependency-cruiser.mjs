@@ -1,7 +1,7 @@
 // Imports go one way: no circle of files and none of folders in any package, type imports included.
 // Tests may import from any room.
 const rooms =
-  "base events declare connection tools stdio waiting records http run sessions management create opentelemetry event-log".split(
+  "base events declare connection tools stdio waiting records http run sessions management create opentelemetry event-log studio".split(
     " ",
   );
 

@@ -18,7 +18,7 @@ export const packagePages = {
   }),
   sessions: pages("concepts errors", {
     guides:
-      "durable-sessions carry-the-state connections manage-sessions runs-and-names stdio observability",
+      "durable-sessions carry-the-state connections manage-sessions runs-and-names stdio observability studio",
     clients: "index",
     reference: "events state-format",
   }),
@@ -26,7 +26,7 @@ export const packagePages = {
     guides:
       "durable-sessions carry-the-state streaming connections tools questions long-calls sign-in manage-sessions " +
       "runs-and-names stdio when-a-server-forgets-you servers-without-sessions choosing-a-store sealing " +
-      "observability other-engines migrating",
+      "observability studio other-engines migrating",
     clients: "index",
     deploy: "index aws-lambda cloudflare containers vercel",
     reference: "events",

@@ -6,6 +6,7 @@ import { alice } from "./step.ts";
 import { checkedElsewhere, wrongValues } from "../../sessions/test/wrong-values.ts";
 import { checkOptions, checkOwnOptions } from "../../sessions/src/base/check-options.ts";
 import { createEventLog } from "../../sessions/src/event-log/index.ts";
+import { createStudio } from "../../sessions/src/studio/index.ts";
 import {
   type ConnectionRun,
   createConnectionProvider,
@@ -66,6 +67,7 @@ const entries: Readonly<Record<string, Entry>> = {
   fromMcpServers: [(o) => fromMcpServers({ mcpServers: { notes: { url } } }, o), {}],
   openTelemetry: [openTelemetry, {}],
   createEventLog: [createEventLog, { path: "events.jsonl" }],
+  createStudio: [createStudio, { sessions, authorize: () => undefined }],
   stopWhenWaiting: [stopWhenWaiting, {}],
 
   createConnectionProvider: [createConnectionProvider, { connections }],

@@ -1,5 +1,5 @@
+import { inputLimits, type QuestionField } from "@durable-mcp/core/waiting";
 import { type ComponentProps, type ReactNode, useId } from "react";
-import type { QuestionField } from "./read-request.ts";
 
 /** A field, and what goes into its place. */
 export interface FieldParts extends QuestionField {
@@ -89,7 +89,8 @@ function CheckBoxes({ field: { schema, choices = [] }, common }: InputProps) {
   ));
 }
 
-function Input({ field: { schema, choices, isRequired: required }, common }: InputProps) {
+function Input({ field, common }: InputProps) {
+  const { schema, choices, isRequired: required } = field;
   const { type, default: given } = schema;
   if (type === "boolean") {
     return <input {...common} type="checkbox" defaultChecked={given === true} />;
@@ -108,34 +109,13 @@ function Input({ field: { schema, choices, isRequired: required }, common }: Inp
       </select>
     );
   }
-  const limits = limitsOf(schema as unknown as Record<string, unknown>);
+  const limits = inputLimits(field);
   // In the zone of the browser, which a server that renders the page does not know.
   const fill = (input: HTMLInputElement | null) => {
     if (input) input.defaultValue = localTime(defaultValue);
   };
   const filled = limits.type === "datetime-local" ? { ref: fill } : { defaultValue };
   return <input {...common} {...limits} {...filled} required={required} />;
-}
-
-const typesOfFormats = new Map<unknown, string>([
-  ["email", "email"],
-  ["uri", "url"],
-  ["date", "date"],
-  ["date-time", "datetime-local"],
-]);
-
-/** Of the server's keywords those that a browser checks in no time: a regular expression could run for ever. */
-function limitsOf({ type, format, ...keywords }: Record<string, unknown>) {
-  const numberOf = (name: string) => {
-    const value = keywords[name];
-    return typeof value === "number" ? value : undefined;
-  };
-  if (type !== "number" && type !== "integer") {
-    const lengths = { minLength: numberOf("minLength"), maxLength: numberOf("maxLength") };
-    return { type: typesOfFormats.get(format) ?? "text", ...lengths };
-  }
-  const step = type === "integer" ? 1 : "any";
-  return { type: "number", step, min: numberOf("minimum"), max: numberOf("maximum") };
 }
 
 function localTime(value: string | number | undefined): string {

@@ -8,7 +8,7 @@ export {
   type QuestionProps,
 } from "./question.tsx";
 export type { FieldParts } from "./field.tsx";
-export type { Choice, QuestionField, QuestionUrl } from "./read-request.ts";
+export type { Choice, QuestionField, QuestionUrl } from "@durable-mcp/core/waiting";
 export { SignIn, type SignInParts, type SignInProps } from "./sign-in.tsx";
 export type { ServerStateOptions } from "./use-server-state.ts";
 export type { DurableChatState } from "./page-state.ts";

@@ -1,4 +1,11 @@
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import {
+  acceptRequest,
+  type InputResponses,
+  type QuestionUrl,
+  type ReadRequest,
+  readRequest,
+  type WaitingCall,
+} from "@durable-mcp/core/waiting";
 import {
   type ComponentProps,
   type FormEvent,
@@ -9,7 +16,6 @@ import {
   useState,
 } from "react";
 import { Field, type FieldParts } from "./field.tsx";
-import { acceptRequest, type QuestionUrl, type ReadRequest, readRequest } from "./read-request.ts";
 
 /** Why an answer did not reach its server. */
 export interface AnswerProblem {

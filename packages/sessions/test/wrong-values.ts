@@ -70,7 +70,7 @@ function rightValue(kind: OptionKind): unknown {
 
 /** Wrong values of the options that are left to other code. */
 export const checkedElsewhere: Readonly<Record<string, unknown>> = {
-  ...{ principal: "alice", connections: 5, sessionId: 5 },
+  ...{ principal: "alice", connections: 5, sessionId: 5, sessions: 5 },
   // A state is data that never makes a step fail.
   state: undefined,
 };

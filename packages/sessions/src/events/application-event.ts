@@ -8,7 +8,7 @@ const applicationTypes = [
   ...(["lost", "restored", "recovered", "discarded", "start-failed"] as const),
   ...(["unavailable", "authorization-required", "tools-changed", "notification"] as const),
   ...(["waiting-call", "answer-unsure", "conflict", "not-ended"] as const),
-  ...(["close-failed", "store-failed"] as const),
+  ...(["close-failed", "store-failed", "ended-by-operator"] as const),
 ] satisfies ConnectionEvent["type"][];
 
 /** Events that say what is wrong with a definition, a server or the application's code. */

@@ -67,6 +67,7 @@ export type OperationEvent = {
  *   connection could not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
  *   time. `not-committed`: `onClose` of a run failed after the run itself had failed, or had given back a stream.
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
+ * - `ended-by-operator`: an operator (`by`, as `admin.end` got it) has ended a session; `ended` as of its result.
  * - `cannot-wait`: a call takes longer than its step waits (`waiting.afterMs`), and its server gives no means to leave
  *   it. `no-task`: of revision 2026-07-28, it made no task of the call. `no-event-id`: its stream cannot be resumed.
  *   The call goes on to its time limit, and ends with its process. `unheard`: it ended as if its server had asked a person
@@ -158,6 +159,7 @@ export type ConnectionEvent = {
       readonly status?: number;
     }
   | { readonly type: "ended"; readonly reason: "idle" }
+  | { readonly type: "ended-by-operator"; readonly by: string; readonly ended: boolean }
   | WaitingEvent
   | { readonly type: "cannot-ask" | "era-unknown" | "session-unused" | "used-after-run" }
   | {

@@ -17,15 +17,16 @@ export function openWaiting(
   by?: string,
 ) {
   const { provider, now, work } = context;
-  const tell: Tell = (event, step) =>
-    context.tell(
-      by !== undefined && event.type === "waiting-call" ? { ...event, by } : event,
-      step,
-    );
+  const tell = by === undefined ? context.tell : tellOf(context, by);
   recordOwner(principal);
   work.throwIfShutDown();
   const { telemetry } = provider;
   const source = waitingSource({ ...context, sessionId });
   const declared = provider.declaredFor(principal);
   return waitingOutsideStep({ source, principal, declared, tell, telemetry, now, abortSignal });
+}
+
+/** Tells of waiting calls with the name of who acts. */
+export function tellOf({ tell }: Pick<SessionsContext, "tell">, by: string): Tell {
+  return (event, step) => tell(event.type === "waiting-call" ? { ...event, by } : event, step);
 }

@@ -34,6 +34,7 @@ import {
 } from "./selected-records.ts";
 import { createDueCalls, type DueCalls } from "./due-calls.ts";
 import { createOperatedCalls, type OperatedCalls } from "./operated-calls.ts";
+import { tellOf } from "./open-waiting.ts";
 import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { sweepSessions, type SweepOptions } from "./sweep-sessions.ts";
 
@@ -41,6 +42,8 @@ import { sweepSessions, type SweepOptions } from "./sweep-sessions.ts";
 export type OperatorSelection = Partial<SelectionInTime> & {
   /** @default each session is used for its own principal, with its connection's own credentials */
   readonly authorize?: AuthorizeSession | undefined;
+  /** The operator's name, for the events of what `end` does. Nobody checks it. @default none is told */
+  readonly by?: string | undefined;
 };
 
 type Owned<RESULT> = RESULT & Pick<SessionOwner, "owner">;
@@ -100,7 +103,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
   /** The records of a selection, and what works on each. */
   const select = async (of: string | SharedId, selection: OperatorSelection = {}) => {
     const checked = checkOptions(operatorSchema, selection);
-    const { authorize = asOwner, timeoutMs, ...selected } = checked;
+    const { authorize = asOwner, timeoutMs, by, ...selected } = checked;
     const found = await findSelected(context, of, selected, ownerOf(selected));
     const each = async <RESULT extends object>(
       work: (stored: ListedRecord, use: RecordUse | undefined) => Promise<RESULT | undefined>,
@@ -113,7 +116,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       });
       return results.flat();
     };
-    return { ...found, each };
+    return { ...found, each, by };
   };
 
   return {
@@ -142,14 +145,17 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       });
     },
     async end(of, selection) {
-      const { each, waiting, seen } = await select(of, selection);
-      const [ended] = await Promise.all([
+      const { each, waiting, seen, by } = await select(of, selection);
+      const tell = by === undefined ? context.tell : tellOf(context, by);
+      const [results] = await Promise.all([
         each((stored, use) => endIfUsable(context, stored, use, "end")),
-        deleteCalls(context, waiting),
+        deleteCalls({ store, tell }, waiting),
         deleteSeen(store, seen),
         endChat(context, of, selection ?? {}),
       ]);
-      return ended;
+      for (const { connection, name, shared, ended } of by === undefined ? [] : results)
+        tell({ type: "ended-by-operator", connection, name, shared, by: by!, ended });
+      return results;
     },
     ...createDueCalls(context),
     ...createOperatedCalls(context),

@@ -26,7 +26,7 @@ export const listSchema = optionalOptions({
   sessionId: "anything",
 });
 export const operatorSchema = optionalOptions({
-  ...{ ...selectionFields, timeoutMs: "ms", authorize: "function" },
+  ...{ ...selectionFields, timeoutMs: "ms", authorize: "function", by: "text" },
 });
 const { cursor: _, ...sweepFields } = pageFields;
 export const dueSchema = optionalOptions({ limit: pageFields.limit });

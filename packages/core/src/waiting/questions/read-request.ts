@@ -1,4 +1,4 @@
-import type { FormField, InputRequest, InputResponse } from "@durable-mcp/core/waiting";
+import type { FormField, InputRequest, InputResponse } from "./input-request.ts";
 
 /** One of the values that a field offers. */
 export interface Choice {
@@ -100,6 +100,31 @@ function readField(
   if (isNumber) return Number(text);
   const isMoment = recordOf(schema)["format"] === "date-time" && !Number.isNaN(Date.parse(text));
   return isMoment ? new Date(text).toISOString() : text;
+}
+
+const typesOfFormats = new Map<unknown, string>([
+  ["email", "email"],
+  ["uri", "url"],
+  ["date", "date"],
+  ["date-time", "datetime-local"],
+]);
+
+/**
+ * The attributes of a field's `<input>`, unless it has choices: its `type`, and of the server's keywords those that a
+ * browser checks in no time. A regular expression could run for ever.
+ */
+export function inputLimits({ schema }: Pick<QuestionField, "schema">) {
+  const { type, format, ...keywords } = recordOf(schema);
+  const numberOf = (name: string) => {
+    const value = keywords[name];
+    return typeof value === "number" ? value : undefined;
+  };
+  if (type !== "number" && type !== "integer") {
+    const lengths = { minLength: numberOf("minLength"), maxLength: numberOf("maxLength") };
+    return { type: typesOfFormats.get(format) ?? "text", ...lengths };
+  }
+  const step = type === "integer" ? 1 : ("any" as const);
+  return { type: "number", step, min: numberOf("minimum"), max: numberOf("maximum") };
 }
 
 function choicesOf(field: Record<string, unknown>): Choice[] | undefined {

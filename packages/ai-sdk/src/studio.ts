@@ -1,0 +1,7 @@
+export {
+  createStudio,
+  type Operator,
+  type OperatorMay,
+  type StudioNames,
+  type StudioOptions,
+} from "@durable-mcp/sessions/studio";

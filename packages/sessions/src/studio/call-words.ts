@@ -1,0 +1,69 @@
+import { isRecord, oneLine } from "@durable-mcp/core/internal";
+import { describeWaiting, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import { age } from "./page.ts";
+
+/** A process shows that it lives more often than this, in milliseconds. */
+const claimMs = 60_000;
+
+/** The tool or prompt of a call, or the resource's URI. */
+export function toolOf(call: WaitingRecord): string {
+  return oneLine(describeWaiting(call).tool, 80);
+}
+
+/** Whether a server wants its user to open a page, which nobody else can. */
+export function isForUser({ requests }: WaitingRecord): boolean {
+  return Object.values(requests).some(({ params }) => isRecord(params) && params["mode"] === "url");
+}
+
+/** Whether somebody can answer a call now. */
+export function takesAnswer(call: WaitingRecord, now: number): boolean {
+  const isAsked = call.type === "question" && call.state === "waiting";
+  return isAsked && !isLate(call, now) && !isForUser(call);
+}
+
+/** A look writes nothing, so time has not ended the call in the store yet. */
+function isLate({ state, pollAfter, expiresAt }: WaitingRecord, now: number): boolean {
+  return state === "waiting" && pollAfter === undefined && expiresAt <= now;
+}
+
+/** What an open call waits for, or why it stands still, in words. */
+export function waitsFor(call: WaitingRecord, now: number): string {
+  const { type, state, connection, claim, pollAfter, held } = call;
+  if (type === "sub-agent") return "the calls of its sub-agent, which are listed too";
+  if (isLate(call, now))
+    return "nobody: its time is up, and the chat's next step tells the model so";
+  const isHeld = pollAfter !== undefined;
+  if (state === "answering" || (type === "stream" && !isHeld)) {
+    const silentMs = claim && now - claim.at;
+    if (silentMs !== undefined && silentMs > claimMs)
+      return `a process that has been silent for ${age(silentMs)}, so it was probably killed. The chat's next step, or a look with admin.check, goes on`;
+    return "a process that works on it";
+  }
+  switch (type) {
+    case "question":
+      return isForUser(call) ? "the user, who has to open a page of the server" : "an answer";
+    case "call-waits-for-sign-in":
+      return `the user, who has to sign in to ${connection}. Then the chat's next step makes the call`;
+    case "task": {
+      const { status = "", statusMessage } = held?.type === "task" ? held : {};
+      const said = [status, statusMessage].filter(Boolean).join(": ");
+      return `its server, which works on it as a task${said ? ` (${oneLine(said)})` : ""}. ${nextLook(pollAfter, now)}`;
+    }
+    default:
+      return `its server, whose answer comes on a stream. ${nextLook(pollAfter, now)}`;
+  }
+}
+
+function nextLook(pollAfter: number | undefined, now: number): string {
+  const lateMs = now - (pollAfter ?? now);
+  if (lateMs < claimMs) return "Nobody has to do anything";
+  return `Nobody has looked for ${age(lateMs)}: does the application call admin.check or run a step?`;
+}
+
+/** What became of a call that is over. */
+export function outcomeOf({ state, answer, isDelivered }: WaitingRecord): string {
+  if (state === "outcome-unknown") return "nobody knows whether it was carried out";
+  if (state !== "settled") return state;
+  const what = answer?.error === undefined ? "answered" : "answered with an error";
+  return `${what}; ${isDelivered ? "the chat has it" : "the chat's next step gets it"}`;
+}
