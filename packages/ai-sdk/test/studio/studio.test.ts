@@ -22,7 +22,9 @@ const ask = (properties: object, message = "Order it?") => ({
   },
 });
 const mail = { mail: { type: "string", title: "Address", format: "email" } };
+const authorize = () => operator("carol", "look", "answer", "end");
 const nameOf = (field: string) => JSON.stringify(["confirm", field]);
+const answer = (text: string) => ({ action: "accept", [nameOf("mail")]: text });
 
 /** A shop that asks, a notebook with sessions, and the studio of their application. */
 async function start({
@@ -123,7 +125,6 @@ test("of two operators one wins, and the other is told", async () => {
   const { browserOf, carol, order, shop } = await start();
   await order();
   const [one, other] = [await carol.get(chat), await browserOf("dave", "look", "answer").get(chat)];
-  const answer = (text: string) => ({ action: "accept", [nameOf("mail")]: text });
   const pages = await Promise.all([
     one.submit(answer("c@x.test")),
     other.submit(answer("d@x.test")),
@@ -191,7 +192,6 @@ test("a foreign host, another port, another site and a foreign token are refused
   expect(shop.legs).toHaveLength(1);
 
   const origin = "https://ops.example";
-  const authorize = () => operator("carol", "look", "answer");
   const studio = createStudio({ sessions, authorize, origin });
   expect((await openBrowser(studio).get(chat)).status).toBe(403);
   const own = await openBrowser(studio, origin).get(chat);
@@ -269,7 +269,6 @@ test("a sign-in is listed once for a user, with its chats, and without where it 
     { tool: "work__order", input: { item: "milk" } },
   ]);
   const sessions = shop.sessions();
-  const authorize = () => operator("carol", "look", "answer", "end");
   const { get } = openBrowser(createStudio({ sessions, authorize }));
   const page = await get("?page=sign-ins");
   expect(page.words.match(/alice/g)).toHaveLength(1);
@@ -304,7 +303,6 @@ test("without the store's key chats are listed, and nothing in them is read or d
   const { order } = await start({ wrap: () => bothStores[1]![1](raw) });
   await order();
   const sessions = createDurableSessions({ connections: {}, store: raw, onEvent: () => undefined });
-  const authorize = () => operator("carol", "look", "answer", "end");
   const { get } = openBrowser(createStudio({ sessions, authorize }));
   expect((await get("")).words).toMatch(/chat-1\s+\(fingerprint\)/);
   expect((await get("?page=waits")).words).toContain("1 call cannot be read");

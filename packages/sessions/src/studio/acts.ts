@@ -26,7 +26,10 @@ export async function actOnCall(
   form: FormData,
 ): Promise<Acted> {
   const { context, operator } = look;
-  const given = (name: string) => String(form.get(name) ?? "");
+  const given = (name: string) => {
+    const value = form.get(name);
+    return typeof value === "string" ? value : "";
+  };
   const reference = given("reference");
   const isWithdrawal = given("action") === "withdraw";
   if (!operator.may.includes(isWithdrawal ? "end" : "answer"))

@@ -11,7 +11,7 @@ export function toolOf(call: WaitingRecord): string {
 }
 
 /** Whether a server wants its user to open a page, which nobody else can. */
-export function isForUser({ requests }: WaitingRecord): boolean {
+function isForUser({ requests }: WaitingRecord): boolean {
   return Object.values(requests).some(({ params }) => isRecord(params) && params["mode"] === "url");
 }
 

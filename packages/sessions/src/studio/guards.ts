@@ -37,8 +37,6 @@ export function createFormTokens(store: SessionStore): FormTokens {
     const use = { name: "HMAC", hash: "SHA-256" };
     return await crypto.subtle.importKey("raw", secret, use, false, ["sign", "verify"]);
   });
-  const textOf = (operator: string) =>
-    new TextEncoder().encode(JSON.stringify([keyName, "form", operator]));
   return {
     async of(operator) {
       const mac = await crypto.subtle.sign("HMAC", await key(), textOf(operator));
@@ -51,6 +49,9 @@ export function createFormTokens(store: SessionStore): FormTokens {
     },
   };
 }
+
+const textOf = (operator: string) =>
+  new TextEncoder().encode(JSON.stringify([keyName, "form", operator]));
 
 async function ownSecret(store: SessionStore): Promise<string> {
   const stored = secretIn((await store.get(keyName))?.value);

@@ -31,8 +31,8 @@ export function attributes(values: Readonly<Record<string, Part | true>>): Html 
 
 function print(part: Part | true): string {
   if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return part.map(print).join("");
-  return part === undefined || part === false ? "" : escape(plainText(String(part)));
+  if (typeof part === "object") return part.map(print).join("");
+  return part === undefined || part === false ? "" : escape(plainText(`${part}`));
 }
 
 function escape(text: string): string {

@@ -22,9 +22,8 @@ export function link(query: Parameters<typeof address>[0], text: Part): Html {
 
 /** A table, for rows of cells. It scrolls by itself where a window is narrow. */
 export function table(label: string, head: readonly string[], rows: readonly (readonly Part[])[]) {
-  const cells = (row: readonly Part[]) => row.map((cell) => markup`<td>${cell}</td>`);
   return markup`<div class="wide" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head.map((title) => markup`<th scope="col">${title}</th>`)}</tr></thead><tbody>${rows.map(
-    (row) => markup`<tr>${cells(row)}</tr> `,
+    (row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>`,
   )}</tbody></table></div>`;
 }
 
