@@ -44,5 +44,8 @@ export const packagePages = {
     guides: "gateway choosing-a-store sign-in",
     reference: "cli events stores",
   }),
-  cli: pages("", { guides: "gateway probe manage-sessions observability", reference: "cli" }),
+  cli: pages("", {
+    guides: "gateway probe manage-sessions observability studio",
+    reference: "cli",
+  }),
 };

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import { readMcpJson } from "../configuration/mcp-json.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print } from "../output/print.ts";
 import { loadDriver } from "../store/open-place.ts";
+import { asked, listen } from "../serving/listen.ts";
 import { createDoor } from "./door.ts";
 
 interface GatewayCommandOptions {
@@ -121,27 +122,10 @@ function ownStore(): string {
   return `file:${join(folder, "gateway.db")}`;
 }
 
-async function listen(server: Server, port: number, host: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EADDRINUSE") throw new CommandFailure(`--host: ${error.message}`);
-    throw wrongUsage(`--port: ${port} is in use. Give another.`);
-  });
-}
-
 async function sweepUntil(signal: AbortSignal, sweep: () => Promise<unknown>): Promise<void> {
   while (!signal.aborted) {
     // A store that is down is asked again.
     await sweep();
     await wait(sweepMs, signal).catch(() => undefined);
   }
-}
-
-/** Waits for SIGINT or SIGTERM. A second one ends the process at once. */
-async function asked(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
 }

@@ -94,7 +94,7 @@ function openCall(
       ? questionInputs(call, id, refused)
       : markup`${shownQuestions(call)}${refused && markup`<p class="problem" role="alert">${refused.message}</p>`}`
   }${buttons}</form>`;
-  const text = markup`<article><h3 id="${id}">${connection}: ${toolOf(call)}</h3><p class="soft">${new URL(url).origin}${round > 0 && markup`, round ${round}`}, since ${moment(askedAt, now)}, until ${moment(expiresAt, now)}, of ${userOf(look, owner)}</p><p>It waits for ${waitsFor(call, now)}.</p>${hasForm ? form : shownQuestions(call)}</article>`;
+  const text = markup`<article><h3 id="${id}">${connection}: ${toolOf(call)}</h3><p class="soft">${new URL(url).origin}${round > 0 && markup`, round ${round}`}, asked ${moment(askedAt, now)}, ends ${moment(expiresAt, now)}, of ${userOf(look, owner)}</p><p>It waits for ${waitsFor(call, now)}.</p>${hasForm ? form : shownQuestions(call)}</article>`;
   return { text, hasForm };
 }
 
