@@ -6,6 +6,7 @@ import { CommandFailure } from "./output/command-failure.ts";
 import { addRowFilter } from "./store/choose-rows.ts";
 import { addServerOptions } from "./store/server-access.ts";
 import { addStoreOptions } from "./store/store-options.ts";
+import { addStudio } from "./studio/studio-command.ts";
 
 const exitCodes = `
 Exit codes: 0 done; 1 a finding or a failure, named on stderr; 2 wrong usage.`;
@@ -236,27 +237,5 @@ function addTimeline(program: Command): void {
     .option("--json", "what was drawn, as JSON")
     .action(async (path: string, options, command: Command) =>
       (await import("./timeline/write-timeline.ts")).writeTimeline(path, options, command),
-    );
-}
-
-const studioHelp = `
-Examples:
-  durable-mcp studio --store file:sessions.db
-  durable-mcp studio --store file:sessions.db --act --connections ./connections.ts
-
-It prints a link that opens one browser of this machine. The module is loaded, so its code runs.
-It ends with SIGINT or SIGTERM.`;
-
-function addStudio(program: Command): void {
-  addStoreOptions(program.command("studio"))
-    .description("Show in a browser which chats have sessions, and what waits.")
-    .option("--port <number>", "where it listens; 0 for any", readPort, 0)
-    .option("--agent <name>", "the agent; - for what agents share", "default")
-    .option("--names", "show the ids of chats and users")
-    .option("--act", "let the browser take calls back; with --connections answer and end, too")
-    .option("--connections <path>", "a module that exports the agent's connections")
-    .addHelpText("after", studioHelp)
-    .action(async (options, command: Command) =>
-      (await import("./studio/run-studio.ts")).runStudio(options, command),
     );
 }

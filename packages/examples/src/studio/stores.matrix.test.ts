@@ -48,8 +48,8 @@ describe.each(storeKinds)("on %s", (kind) => {
         operations.length = 0;
         const page = await get(to);
         expect(page.status).toBe(200);
-        if (to === "?page=chats" || to === "?page=waits")
-          expect(page.links.filter((link) => link.includes("page=chat&"))).toHaveLength(1_000);
+        const links = page.links.filter((link) => link.includes("page=chat&"));
+        expect(links).toHaveLength(/chats|waits/.test(to) ? 1_000 : 0);
         expect(operations.length).toBeLessThanOrEqual(10);
         console.log(`${kind} ${to}: ${operations.join(" ")}`);
       }
