@@ -139,7 +139,7 @@ const atNight = [
   "examples/src/{agents,chat,dbos,langchain,migrating,person,sign-in,task}/*.matrix.test.ts",
   "**/src/{server/{conversions,demo},server-load/load,store/{folder-store,real-stores},timeline/timeline}.matrix.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
-  "**/src/gateway/{any-client,{browser,children}.matrix}.test.ts",
+  "**/src/gateway/{any-client,{browser,children,named-sessions}.matrix}.test.ts",
   "**/src/authorization/{agent-sign-in,raced-processes}.matrix.test.ts",
   "**/src/waiting/lasting-{clients,servers}.matrix.test.ts",
   "**/src/killed-{answers,sign-ins,step}.matrix.test.ts",

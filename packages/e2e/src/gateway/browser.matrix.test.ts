@@ -1,12 +1,15 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findChromium } from "../../../examples/src/programs/find-chromium.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { programArguments } from "../processes/programs.ts";
-import { spawn } from "node:child_process";
 import { startGateway } from "./gateway-process.ts";
 
 const chromium = findChromium();
@@ -16,6 +19,7 @@ const page = createServer((_, response) => {
 });
 let gateway: Awaited<ReturnType<typeof startGateway>>;
 let shop: string;
+const folder = mkdtempSync(join(tmpdir(), "durable-mcp-browser-"));
 beforeAll(async () => {
   if (chromium === undefined) return;
   await new Promise<void>((resolve) => {
@@ -25,13 +29,15 @@ beforeAll(async () => {
   const args = [
     packageBin("@playwright/mcp"),
     ...["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium],
+    ...["--output-dir", folder],
   ];
-  gateway = await startGateway({ browser: { command: process.execPath, args } });
+  gateway = await startGateway({ browser: { command: process.execPath, args, cwd: folder } });
 });
 afterAll(async () => {
   await gateway?.stop();
   page.closeAllConnections();
   page.close();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const url = () => `${gateway.processes[0]!.urlOf("browser")}@work`;
