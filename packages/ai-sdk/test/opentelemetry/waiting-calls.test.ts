@@ -7,6 +7,7 @@ import { type AnswerLeg, startAskingServer, yes } from "../../../sessions/test/a
 import { collectMetrics } from "../../../sessions/test/collect-metrics.ts";
 import { collectSpans } from "../../../sessions/test/collect-spans.ts";
 import { scriptedModel } from "@durable-mcp/testing/ai-sdk";
+import { addNote, parkCalls, startLockedNotebook } from "../sign-in-application.ts";
 import { alice, callTool } from "../step.ts";
 import {
   createDurableSessions,
@@ -51,6 +52,17 @@ test("the span of a call that waits says so, and is no error", async () => {
   const { status, attributes } = find("tools/call order_twice");
   expect(status.code).toBe(SpanStatusCode.UNSET);
   expect(attributes).toMatchObject({ [round]: 1, [state]: "waiting" });
+  expect(attributes).not.toHaveProperty("error.type");
+});
+
+test("the span of a call that waits for a sign-in says so, and is no error", async () => {
+  const app = await startLockedNotebook({
+    sessionsOptions: { telemetry: openTelemetry() },
+  });
+  await parkCalls(app, [addNote("tea")]);
+  const { status, attributes } = find("tools/call add_note");
+  expect(status.code).toBe(SpanStatusCode.UNSET);
+  expect(attributes).toMatchObject({ [state]: "waiting" });
   expect(attributes).not.toHaveProperty("error.type");
 });
 
