@@ -15,7 +15,7 @@ export { createConnectionFetch } from "./connection/connection-fetch.ts";
 export { sentScrubber } from "./connection/connection-secrets.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export { mayRunTwice, redefine, waitingLimits } from "./declare/define-connection.ts";
-export { hasSession, hasSlot, requireDeclared } from "./declare/mcp-connection.ts";
+export { hasSlot, requireDeclared } from "./declare/mcp-connection.ts";
 export {
   type ProgramUse,
   type RunningProgram,

@@ -1,4 +1,4 @@
-import { hasSession, inParallel } from "@durable-mcp/sessions/internal";
+import { inParallel } from "@durable-mcp/sessions/internal";
 import { type DeclaredServer, isDisabled } from "../configuration/declared-server.ts";
 import { count } from "../output/print-values.ts";
 import * as checks from "../probe/checks.ts";
@@ -41,11 +41,12 @@ const unkept =
 function judgeSession({ handshake }: checks.Facts, { connection }: DeclaredServer): Finding[] {
   if (connection?.type !== "mcp-client") return [];
   const { session } = connection.options;
-  const isKept = hasSession(connection);
+  const mode = typeof session === "object" ? session.mode : session;
+  const isKept = mode === "stateful";
   if (!handshake?.hasSession)
     return isKept ? [note("It gives no session id, so there is no session to keep.")] : [];
   if (isKept) return [ok("It gives session ids, and the connection keeps its session.")];
-  return session === "stateless" ? [] : [warning(unkept)];
+  return mode === "stateless" ? [] : [warning(unkept)];
 }
 
 function judgeLocked(
