@@ -4,11 +4,12 @@ import { createMemoryStore, type Principal, type SessionStore } from "@durable-m
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startAskingServer } from "../../../sessions/test/asking-server.ts";
 import { bothStores } from "../../../sessions/test/both-stores.ts";
+import { startSlowServer } from "../../../sessions/test/slow-server.ts";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
 import { createStudio, type StudioOptions } from "../../src/studio.ts";
 import { collectEvents } from "../collect-events.ts";
-import { countedStore, parkCalls, startLockedShop } from "../sign-in-application.ts";
+import { parkCalls, startLockedShop } from "../sign-in-application.ts";
 import { alice, bob, callTool } from "../step.ts";
 import { openBrowser, operator } from "./studio-browser.ts";
 
@@ -24,6 +25,7 @@ const ask = (properties: object, message = "Order it?") => ({
 const mail = { mail: { type: "string", title: "Address", format: "email" } };
 const authorize = () => operator("carol", "look", "answer", "end");
 const nameOf = (field: string) => JSON.stringify(["confirm", field]);
+const answerOf = { action: "accept", content: { mail: "a@shop.test" } } as const;
 const answer = (text: string) => ({ action: "accept", [nameOf("mail")]: text });
 
 /** A shop that asks, a notebook with sessions, and the studio of their application. */
@@ -35,17 +37,24 @@ async function start({
   question?: () => object;
   wrap?: (store: SessionStore) => SessionStore;
 } & Partial<StudioOptions> = {}) {
-  const shop = await startAskingServer({ question });
+  let held = Promise.resolve();
+  let release = () => {};
+  const hold = () => void (held = new Promise((resolve) => (release = resolve)));
+  const asking = await startAskingServer({ question, answer: () => held.then(() => undefined) });
+  const shop = Object.assign(asking, { hold, release: () => release() });
   const notebook = await startNotebookServer();
-  const operations: string[] = [];
+  const lab = await startSlowServer("task of 2026-07-28");
+  let time = Date.now();
   const { onEvent, events } = collectEvents();
   const description = "A server.";
   const sessions = createDurableSessions({
     connections: {
       shop: defineMcpClientConnection({ url: shop.url, description, waiting: true }),
       notes: defineMcpClientConnection({ url: notebook.url, description, session: "stateful" }),
+      lab: defineMcpClientConnection({ url: lab.url, description, waiting: { afterMs: 0 } }),
     },
-    store: wrap(countedStore(createMemoryStore(), operations)),
+    now: () => time,
+    store: wrap(createMemoryStore()),
     onEvent,
   });
   onTestFinished(async () => await sessions.shutdown());
@@ -58,7 +67,8 @@ async function start({
   const browserOf = (...may: Parameters<typeof operator>) =>
     openBrowser(createStudio({ sessions, authorize: () => operator(...may), ...options }));
   const carol = browserOf("carol", "look", "answer", "end");
-  return { shop, notebook, sessions, call, order, browserOf, carol, events, operations };
+  const pass = (ms: number) => void (time += ms);
+  return { shop, notebook, sessions, call, order, pass, browserOf, carol, events };
 }
 
 const chat = "?page=chat&chat=chat-1";
@@ -296,6 +306,45 @@ test("nothing secret is shown", async () => {
     ])
       expect(text).not.toContain(secret);
   }
+});
+
+describe("why a chat stands still", () => {
+  test("its server is away", async () => {
+    const { carol, call, notebook } = await start();
+    await call("notes__add_note", { text: "Tea." });
+    const page = await carol.get(chat);
+    const ask = page.links.find((link) => link.includes("ask=1"))!;
+    expect((await carol.get(ask)).words).toMatch(/2025-11-25\s+answers/);
+    notebook.intercept((_, response) => void response.destroy());
+    expect((await carol.get(ask)).words).toContain("cannot be reached");
+  });
+
+  test("its server works on a task; nobody looks", async () => {
+    const { carol, call, pass } = await start();
+    await call("lab__research", { topic: "tea" });
+    const page = await carol.get(chat);
+    expect(page.words).toMatch(
+      /its server, which works on it as a task \(working.*has to do anything/,
+    );
+    pass(600_000);
+    expect((await carol.get(chat)).words).toMatch(/Nobody has looked for \d+ min/);
+  });
+
+  test("the process that sent the answer was killed", async () => {
+    const { carol, order, pass, sessions, shop } = await start();
+    await order();
+    const [entry] = await sessions.waiting("chat-1", { principal: alice });
+    shop.hold();
+    const sent = sessions.answer("chat-1", entry!.id!, { confirm: answerOf }, { principal: alice });
+    await expect.poll(() => shop.legs.length).toBe(2);
+    expect((await carol.get(chat)).words).toContain("a process that works on it");
+    pass(180_000);
+    const page = await carol.get(chat);
+    expect(page.words).toContain("silent for 3 min, so it was probably killed");
+    expect(page.buttons).toEqual([]);
+    shop.release();
+    await sent;
+  });
 });
 
 test("without the store's key chats are listed, and nothing in them is read or done", async () => {

@@ -4,7 +4,6 @@ import {
   dueCallsOf,
   parseWaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
-import type { DurableSessions } from "../management/durable-sessions.ts";
 import { findSelected } from "../management/selected-records.ts";
 import { parseRecordOwner } from "../records/slot-record.ts";
 import { chatPage } from "./chat-page.ts";
@@ -13,19 +12,12 @@ import { type ChatName, type Look, nameOf, queryOf } from "./lists.ts";
 import { address, link, type Page, says } from "./page.ts";
 import { responsesIn } from "./question-form.ts";
 
-type Admin = DurableSessions<any, any>["admin"];
-
 /** Where the browser goes after an act, or the page that says why nothing was done. */
 export type Acted = { readonly to: string } | Page;
 
 /** Answers the call of a form, or takes it back. */
-export async function actOnCall(
-  admin: Admin,
-  look: Look,
-  of: ChatName,
-  form: FormData,
-): Promise<Acted> {
-  const { context, operator } = look;
+export async function actOnCall(look: Look, of: ChatName, form: FormData): Promise<Acted> {
+  const { context, admin, operator } = look;
   const given = (name: string) => {
     const value = form.get(name);
     return typeof value === "string" ? value : "";
@@ -66,12 +58,11 @@ const done = (look: Look, of: ChatName, what: string) => ({
 
 /** Asks before a session ends, and then ends it. @param form `undefined` to ask */
 export async function endSession(
-  admin: Admin,
   look: Look,
   of: ChatName,
   form: FormData | undefined,
 ): Promise<Acted> {
-  const { context, operator, query, token, names } = look;
+  const { context, admin, operator, query, token, names } = look;
   if (!operator.may.includes("end"))
     return says("Not allowed", "You may not end sessions. Nothing was done.", 403);
   const connection = query.get("connection") ?? "";

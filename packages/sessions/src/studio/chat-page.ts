@@ -65,7 +65,7 @@ export async function chatPage(look: Look, of: ChatName, failed?: FailedAct): Pr
   const body = markup`${notice !== undefined && markup`<p class="notice" role="status">${notice}</p>`} ${failed && !isShown && markup`<p class="notice problem" role="alert">${failed.refused.message}</p>`}<p>${owners.size > 0 ? markup`Of ${[...owners].map((owner) => userOf(look, owner)).join(" and ")}.` : "The store has nothing of it: it is over, or has another id."}</p>${
     forms.length > 0 && markup`<h2>What waits</h2>${forms.map(({ text }) => text)}`
   } ${await signInsOf(context, of, owners, now)} ${unreadCalls(unread)} ${
-    records.length > 0 && markup`<h2>Sessions</h2>${sessionTable(look, of, records)}`
+    records.length > 0 && markup`<h2>Sessions</h2>${await sessionTable(look, of, records)}`
   } ${over.length > 0 && markup`<h2>Calls that have waited</h2>${overTable(over, now)}`}`;
   const hasForm = forms.some((each) => each.hasForm);
   return { title: `Chat ${nameOf(look, of)}`, body, hasForm, status: failed?.status ?? 200 };
@@ -117,12 +117,25 @@ async function signInsOf(
     );
 }
 
-function sessionTable(look: Look, of: ChatName, records: readonly ListedRecord[]) {
-  const { operator, now, names } = look;
+/** What a server says when it is asked whether it knows a session. */
+const answers: Readonly<Record<string, string>> = {
+  lost: "has forgotten the session",
+  timeout: "did not answer in time",
+  unreachable: "cannot be reached",
+  refused: "refuses the session",
+  "authorization-required": "wants the user's sign-in",
+};
+
+async function sessionTable(look: Look, of: ChatName, records: readonly ListedRecord[]) {
+  const { admin, operator, query, now, names } = look;
+  const asked = query.has("ask") ? await admin.status(of) : undefined;
   const rows = records.map((record) => {
     const { connection, name } = record.of;
     const { kind, server, protocolVersion, lastUsedAt, startedAt } = describeRecord(record);
     const snapshot = parseRecord(record.value)?.snapshot;
+    const status = asked?.find(
+      (each) => each.owner === record.owner && each.connection === connection && each.name === name,
+    );
     const { refusedSince } = { refusedSince: undefined, ...snapshot };
     const selection = {
       connection,
@@ -133,14 +146,16 @@ function sessionTable(look: Look, of: ChatName, records: readonly ListedRecord[]
       name === undefined ? connection : `${connection} / ${name}`,
       markup`${kinds[kind] ?? kind}${refusedSince !== undefined && markup`; the server refuses it since ${moment(refusedSince, now)}`}`,
       [server?.name, server?.version, protocolVersion].filter(Boolean).join(" "),
+      status?.alive ? "answers" : (answers[status?.reason ?? ""] ?? "–"),
       moment(startedAt, now),
       moment(lastUsedAt, now),
       operator.may.includes("end") &&
         link({ ...queryOf(look, of), page: "end", ...selection }, "End …"),
     ];
   });
-  const head = ["Connection", "Session", "Server", "Started", "Last used", "Act"];
-  return table("Sessions", head, rows);
+  const head = ["Connection", "Session", "Server", "Now", "Started", "Last used", "Act"];
+  const ask = link({ ...queryOf(look, of), ask: "1" }, "Ask the servers whether they answer");
+  return markup`${table("Sessions", head, rows)}<p>${ask}</p>`;
 }
 
 function overTable(calls: readonly Called[], now: number): Html {

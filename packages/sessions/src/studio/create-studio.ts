@@ -64,7 +64,7 @@ export function createStudio(options: StudioOptions): (request: Request) => Prom
       return says("The form is too old", "Open the page again. Nothing was done.", 403);
     if (of === undefined) return noPage;
     const isEnd = look.query.get("page") === "end";
-    return isEnd ? await endSession(admin, look, of, form) : await actOnCall(admin, look, of, form);
+    return isEnd ? await endSession(look, of, form) : await actOnCall(look, of, form);
   };
   const show = async (look: Look): Promise<Acted> => {
     const of = chatIn(look);
@@ -78,7 +78,7 @@ export function createStudio(options: StudioOptions): (request: Request) => Prom
       case "chat":
         return of === undefined ? noPage : await chatPage(look, of);
       case "end":
-        return of === undefined ? noPage : await endSession(admin, look, of, undefined);
+        return of === undefined ? noPage : await endSession(look, of, undefined);
       default:
         return noPage;
     }
@@ -97,14 +97,8 @@ export function createStudio(options: StudioOptions): (request: Request) => Prom
     try {
       const mayAct = operator.may.length > 1;
       const token = mayAct ? await tokens.of(operator.name) : "";
-      const look: Look = {
-        context,
-        operator,
-        query,
-        now: context.now(),
-        token,
-        names: options.names,
-      };
+      const { names } = options;
+      const look: Look = { context, admin, operator, query, now: context.now(), token, names };
       const acted = method === "POST" ? await act(look, await formOf(request)) : await show(look);
       if ("to" in acted)
         return new Response(null, { status: 303, headers: { location: acted.to } });

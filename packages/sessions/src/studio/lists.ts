@@ -2,6 +2,7 @@ import { listOpenCalls, parseWaitingRecord } from "@durable-mcp/core/waiting/int
 import { parseRecordOwner, describeRecord, recordPrefix } from "../records/slot-record.ts";
 import type { SharedId } from "../records/session-reports.ts";
 import { listRecords } from "../records/stored-records.ts";
+import type { DurableSessionsAdmin } from "../management/sessions-admin.ts";
 import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { isOpen } from "../waiting/stored-calls.ts";
 import { toolOf, waitsFor } from "./call-words.ts";
@@ -12,6 +13,7 @@ import { link, moment, type Page, table } from "./page.ts";
 /** What each page is made from. */
 export interface Look {
   readonly context: SessionsContext;
+  readonly admin: DurableSessionsAdmin;
   readonly operator: Operator;
   readonly query: URLSearchParams;
   readonly now: number;
