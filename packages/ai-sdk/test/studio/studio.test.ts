@@ -37,11 +37,11 @@ async function start({
   question?: () => object;
   wrap?: (store: SessionStore) => SessionStore;
 } & Partial<StudioOptions> = {}) {
-  let held = Promise.resolve();
-  let release = () => {};
-  const hold = () => void (held = new Promise((resolve) => (release = resolve)));
-  const asking = await startAskingServer({ question, answer: () => held.then(() => undefined) });
-  const shop = Object.assign(asking, { hold, release: () => release() });
+  let held: ReturnType<typeof Promise.withResolvers<undefined>> | undefined;
+  const hold = () => void (held = Promise.withResolvers());
+  const release = () => held?.resolve(undefined);
+  const asking = await startAskingServer({ question, answer: async () => await held?.promise });
+  const shop = Object.assign(asking, { hold, release });
   const notebook = await startNotebookServer();
   const lab = await startSlowServer("task of 2026-07-28");
   let time = Date.now();
@@ -313,10 +313,10 @@ describe("why a chat stands still", () => {
     const { carol, call, notebook } = await start();
     await call("notes__add_note", { text: "Tea." });
     const page = await carol.get(chat);
-    const ask = page.links.find((link) => link.includes("ask=1"))!;
-    expect((await carol.get(ask)).words).toMatch(/2025-11-25\s+answers/);
+    const asking = page.links.find((link) => link.includes("ask=1"))!;
+    expect((await carol.get(asking)).words).toMatch(/2025-11-25\s+answers/);
     notebook.intercept((_, response) => void response.destroy());
-    expect((await carol.get(ask)).words).toContain("cannot be reached");
+    expect((await carol.get(asking)).words).toContain("cannot be reached");
   });
 
   test("its server works on a task; nobody looks", async () => {

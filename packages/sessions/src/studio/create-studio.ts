@@ -66,23 +66,6 @@ export function createStudio(options: StudioOptions): (request: Request) => Prom
     const isEnd = look.query.get("page") === "end";
     return isEnd ? await endSession(look, of, form) : await actOnCall(look, of, form);
   };
-  const show = async (look: Look): Promise<Acted> => {
-    const of = chatIn(look);
-    switch (look.query.get("page") ?? "chats") {
-      case "chats":
-        return await chatsPage(look);
-      case "waits":
-        return await waitsPage(look);
-      case "sign-ins":
-        return await signInsPage(look);
-      case "chat":
-        return of === undefined ? noPage : await chatPage(look, of);
-      case "end":
-        return of === undefined ? noPage : await endSession(look, of, undefined);
-      default:
-        return noPage;
-    }
-  };
 
   return async (request) => {
     const query = new URL(request.url).searchParams;
@@ -108,6 +91,25 @@ export function createStudio(options: StudioOptions): (request: Request) => Prom
       return respond(says("It failed", error.message, 503), query, operator.name);
     }
   };
+}
+
+/** The page of an address. */
+async function show(look: Look): Promise<Acted> {
+  const of = chatIn(look);
+  switch (look.query.get("page") ?? "chats") {
+    case "chats":
+      return await chatsPage(look);
+    case "waits":
+      return await waitsPage(look);
+    case "sign-ins":
+      return await signInsPage(look);
+    case "chat":
+      return of === undefined ? noPage : await chatPage(look, of);
+    case "end":
+      return of === undefined ? noPage : await endSession(look, of, undefined);
+    default:
+      return noPage;
+  }
 }
 
 /** What was sent; nothing of what is no form. */
