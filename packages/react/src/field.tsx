@@ -1,4 +1,4 @@
-import { inputLimits, type QuestionField } from "@durable-mcp/core/waiting";
+import { inputLimits, type QuestionField } from "@durable-mcp/core/waiting/form";
 import { type ComponentProps, type ReactNode, useId } from "react";
 
 /** A field, and what goes into its place. */

@@ -8,7 +8,7 @@ export {
   type QuestionProps,
 } from "./question.tsx";
 export type { FieldParts } from "./field.tsx";
-export type { Choice, QuestionField, QuestionUrl } from "@durable-mcp/core/waiting";
+export type { Choice, QuestionField, QuestionUrl } from "@durable-mcp/core/waiting/form";
 export { SignIn, type SignInParts, type SignInProps } from "./sign-in.tsx";
 export type { ServerStateOptions } from "./use-server-state.ts";
 export type { DurableChatState } from "./page-state.ts";

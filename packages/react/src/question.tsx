@@ -1,11 +1,10 @@
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
 import {
   acceptRequest,
-  type InputResponses,
   type QuestionUrl,
   type ReadRequest,
   readRequest,
-  type WaitingCall,
-} from "@durable-mcp/core/waiting";
+} from "@durable-mcp/core/waiting/form";
 import {
   type ComponentProps,
   type FormEvent,

@@ -11,15 +11,6 @@ export type {
   UrlQuestion,
 } from "./questions/input-request.ts";
 export {
-  acceptRequest,
-  type Choice,
-  inputLimits,
-  type QuestionField,
-  type QuestionUrl,
-  type ReadRequest,
-  readRequest,
-} from "./questions/read-request.ts";
-export {
   type AgentToolCall,
   type AskingMethod,
   type WaitingAuthorization,

@@ -1,11 +1,11 @@
+import type { InputResponses } from "@durable-mcp/core/waiting";
 import {
   acceptRequest,
   inputLimits,
-  type InputResponses,
   type QuestionField,
   type ReadRequest,
   readRequest,
-} from "@durable-mcp/core/waiting";
+} from "@durable-mcp/core/waiting/form";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { attributes, markup, type Html, type Part, raw } from "./markup.ts";
 

@@ -84,10 +84,8 @@ export function acceptRequest(request: ReadRequest, form: FormData): InputRespon
 type FieldValue = string | number | boolean | readonly string[];
 
 /** The value of a field, as its schema wants it. `undefined` leaves the field out. */
-function readField(
-  form: FormData,
-  { name, schema, isRequired }: QuestionField,
-): FieldValue | undefined {
+function readField(form: FormData, field: QuestionField): FieldValue | undefined {
+  const { name, schema, isRequired } = field;
   if (schema.type === "boolean") return form.has(name);
   if (schema.type === "array") {
     const values = form.getAll(name).filter((value) => typeof value === "string");
@@ -95,10 +93,11 @@ function readField(
   }
   const given = form.get(name);
   const text = typeof given === "string" ? given : "";
-  const isNumber = schema.type === "number" || schema.type === "integer";
+  const { type } = inputLimits(field);
+  const isNumber = type === "number";
   if (text === "" && (isNumber || !isRequired)) return undefined;
   if (isNumber) return Number(text);
-  const isMoment = recordOf(schema)["format"] === "date-time" && !Number.isNaN(Date.parse(text));
+  const isMoment = type === "datetime-local" && !Number.isNaN(Date.parse(text));
   return isMoment ? new Date(text).toISOString() : text;
 }
 
@@ -114,11 +113,9 @@ const typesOfFormats = new Map<unknown, string>([
  * browser checks in no time. A regular expression could run for ever.
  */
 export function inputLimits({ schema }: Pick<QuestionField, "schema">) {
-  const { type, format, ...keywords } = recordOf(schema);
-  const numberOf = (name: string) => {
-    const value = keywords[name];
-    return typeof value === "number" ? value : undefined;
-  };
+  const { type, format, ...keywords } = schema as unknown as Record<string, unknown>;
+  const numberOf = (name: string) =>
+    typeof keywords[name] === "number" ? keywords[name] : undefined;
   if (type !== "number" && type !== "integer") {
     const lengths = { minLength: numberOf("minLength"), maxLength: numberOf("maxLength") };
     return { type: typesOfFormats.get(format) ?? "text", ...lengths };
