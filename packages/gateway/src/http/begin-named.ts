@@ -7,7 +7,7 @@ import { primingOf } from "../base/events.ts";
 import type { ClientSession } from "../session/client-session.ts";
 import { namesOf, type SessionAddress } from "../session/session-names.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
-import { writeNamedClient } from "../session/named-clients.ts";
+import { maxClients, writeNamedClient } from "../session/named-clients.ts";
 import type { Centre } from "../session/upstreams.ts";
 import { initialize, notBegun } from "./begin-session.ts";
 
@@ -21,6 +21,8 @@ export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
     const priming = primingOf(version, info as Record<string, unknown>);
     const id = randomToken() + randomToken();
     const names = await namesOf(id, address);
+    if (sessions.countNamed(names) >= maxClients)
+      return refusal(429, `This name has ${maxClients} clients. End some, or take another name.`);
     const session = await sessions.begin(names, { told: undefined, priming });
     let isBegun = false;
     try {

@@ -13,7 +13,7 @@ export type ClientSessions = ReturnType<typeof createClientSessions>;
 /** The client sessions that this process has open. Each is opened once, however many requests come at once. */
 export function createClientSessions(centre: Centre, idleMs: number) {
   const open = new Map<string, Promise<ClientSession | undefined>>();
-  const enterNamed = createNamedUpstreams(centre);
+  const named = createNamedUpstreams(centre);
   const namesOf = createKnownNames();
   let timer: ReturnType<typeof setInterval> | undefined;
 
@@ -46,7 +46,7 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     timer = undefined;
   };
   const enter = async (names: SessionNames, isNew: boolean, newcomer?: NamedClient) => {
-    const opening = openClientSession(centre, names, enterNamed, isNew, newcomer);
+    const opening = openClientSession(centre, names, named.enter, isNew, newcomer);
     open.set(names.key, opening);
     timer ??= setInterval(() => void closeIdle(), Math.min(sweepMs, idleMs));
     // It keeps no process alive.
@@ -65,6 +65,8 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     /** Opens a session that the store does not have yet. */
     begin: async (names: SessionNames, newcomer?: NamedClient): Promise<ClientSession> =>
       (await enter(names, true, newcomer))!,
+    /** How many clients of a name are here. */
+    countNamed: named.count,
     /** Closes a session in this process. */
     close,
     /** Whether an answer is under way. */

@@ -14,7 +14,7 @@ export interface NamedClient {
 /** A client that nobody has seen for this long has gone, in milliseconds (30 days). */
 const keptMs = 2_592_000_000;
 /** So many clients of a name are known. The oldest has to begin anew. */
-const maxClients = 200;
+export const maxClients = 200;
 const maxTries = 20;
 
 type Clients = Readonly<Record<string, [told: number, priming: PrimingKind]>>;

@@ -159,6 +159,18 @@ test("the server's session has the words of the definition, whoever comes first"
   expect(JSON.stringify(message)).not.toContain("sampling");
 });
 
+test("a name has room for 200 clients at once", async () => {
+  const { server, initializes } = await startCounter();
+  const { url } = await serveGateway(server.url);
+  const first = await enter(`${url}@work`);
+  for (let n = 1; n < 200; n += 1) await begin(`${url}@work`);
+  await expect(begin(`${url}@work`)).rejects.toThrow(/429.*200 clients/);
+  await first.end();
+  const next = await enter(`${url}@work`);
+  expect(await next.call()).toContain("count 1");
+  expect(initializes()).toBe(1);
+});
+
 test("the server's news reach each client that listens, over one stream", async () => {
   const { server } = await startCounter();
   const { url } = await serveGateway(server.url);

@@ -29,7 +29,7 @@ interface NamedMember {
   readonly onOther: (client: NamedClient | undefined) => void;
 }
 
-export type EnterNamed = ReturnType<typeof createNamedUpstreams>;
+export type EnterNamed = ReturnType<typeof createNamedUpstreams>["enter"];
 
 /** Of what the gateway itself asks on a named session. No client has this prefix. */
 const gatewayItself: OfClient = () => ({
@@ -40,6 +40,9 @@ const gatewayItself: OfClient = () => ({
     answer: (answer) => answer,
   },
 });
+
+const keyOf = ({ of }: SessionNames) =>
+  JSON.stringify([of.connection, of.session, ...principalParts(of.principal)]);
 
 /**
  * The sessions of the server that have a name. The clients of a name have one of them: each with ids, answers and news
@@ -59,14 +62,14 @@ export function createNamedUpstreams(centre: Centre) {
     return { opening, stream, clients, onOther };
   };
 
-  return async function enter(
+  async function enter(
     names: SessionNames,
     member: NamedMember,
     ofClient: OfClient,
     isNew: boolean,
   ): Promise<Upstream | undefined> {
     const { of } = names;
-    const key = JSON.stringify([of.connection, of.session, ...principalParts(of.principal)]);
+    const key = keyOf(names);
     const known = open.get(key);
     // What was ended elsewhere is not for newcomers.
     if (known && isNew && (await centre.isEnded(of)) && open.get(key) === known) open.delete(key);
@@ -95,5 +98,10 @@ export function createNamedUpstreams(centre: Centre) {
       /** The client's part in it. The session goes on. */
       end: async () => await writeNamedClient(centre, names, undefined),
     };
+  }
+  return {
+    enter,
+    /** How many clients of a name this process has. */
+    count: (names: SessionNames) => open.get(keyOf(names))?.clients.size ?? 0,
   };
 }
