@@ -83,11 +83,16 @@ export type {
 } from "@durable-mcp/sessions";
 
 // A run: what a step gets.
-export type { ConnectionRun, NamedSessions, OpenRun } from "./face/connection-run.ts";
+export {
+  type ConnectionRun,
+  currentConnections,
+  type NamedSessions,
+  type OpenRun,
+  withConnections,
+} from "./face/connection-run.ts";
 export type { NamedSession, CallOptions } from "@durable-mcp/sessions";
 export type { ConnectionToolSet } from "./tool-set/connection-tool-set.ts";
 export type { ReadyOptions, RunOptions, Streamed } from "@durable-mcp/sessions";
-export { currentConnections, withConnections } from "./face/current-connections.ts";
 export type {
   CurrentConnectionsOptions,
   WithConnectionsOptions,
