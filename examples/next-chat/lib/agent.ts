@@ -7,6 +7,7 @@ import {
   type DurableAgent,
   stopWhenWaiting,
 } from "@durable-mcp/ai-sdk";
+import { createStudio } from "@durable-mcp/ai-sdk/studio";
 import { createOAuth, type OAuth } from "@durable-mcp/oauth";
 import { openStore } from "@durable-mcp/stores/open";
 import { ToolLoopAgent, type ToolSet } from "ai";
@@ -21,6 +22,8 @@ interface ChatParts {
   readonly oauth: OAuth;
   /** Answers, saves and reads chats. */
   readonly chat: ChatRoute<ChatMessage, Connections>;
+  /** The page of operators. */
+  readonly studio: (request: Request) => Promise<Response>;
   /** The name of the language model; `undefined` if answers come from a script. */
   readonly modelName: string | undefined;
 }
@@ -86,5 +89,13 @@ async function createChatParts(): Promise<ChatParts> {
     },
     onError: console.error,
   });
-  return { agent, oauth, chat, modelName };
+  const studio = createStudio({
+    sessions: agent.sessions,
+    // In production your login says who asks, and `origin` where the page is.
+    authorize: () =>
+      process.env["NODE_ENV"] === "development"
+        ? { name: "developer", may: ["look", "answer", "end"] }
+        : undefined,
+  });
+  return { agent, oauth, chat, studio, modelName };
 }
