@@ -24,7 +24,11 @@ export interface Look {
 
 /** Names in the place of the application's own ids. */
 export interface StudioNames {
-  /** @param text the id of a chat, or the store's name of a user */
+  /**
+   * The name that a page shows.
+   *
+   * @param text the id of a chat, or the store's name of a user
+   */
   readonly show: (kind: "chat" | "user", text: string) => string;
   /** What a name was shown for. */
   readonly find: (name: string) => string | undefined;
