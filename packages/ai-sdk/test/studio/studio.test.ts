@@ -217,7 +217,7 @@ test("pages say what a browser may not do with them", async () => {
   const { headers, text } = await carol.get("");
   const nonce = /<style nonce="(.+?)">/.exec(text)![1];
   expect(headers.get("content-security-policy")).toBe(
-    `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'`,
+    `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   );
   expect(headers.get("cache-control")).toBe("no-store");
   expect(headers.get("referrer-policy")).toBe("same-origin");
@@ -264,12 +264,16 @@ test("nobody answers a page that only the user can open, and no path of it is sh
     method: "elicitation/create",
     params: { mode: "url", message: "Pay.", url, elicitationId: "1" },
   });
-  const { carol, order } = await start({ question });
+  const { carol, order, shop } = await start({ question });
   await order();
   const page = await carol.get(chat);
   expect(page.words).toMatch(/the user, who has to open a page.*Pay\. At\s+pay\.test/s);
   expect(page.text).not.toContain("secret-path");
   expect(page.buttons).toEqual(["withdraw"]);
+  // Nor by a form of one's own.
+  for (const action of ["accept", "decline"])
+    expect((await page.submit({ action })).status).toBe(403);
+  expect(shop.legs).toHaveLength(1);
 });
 
 test("a sign-in is listed once for a user, with its chats, and without where it starts", async () => {

@@ -14,6 +14,17 @@ export function eventAnswer(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers });
 }
 
+/** What a listener may leave unread, in bytes. */
+const maxUnreadBytes = 4_000_000;
+
+export type Listener = ReadableStreamDefaultController<Uint8Array>;
+
+/** A stream whose reader is known to have left behind too much: see `isBehind`. */
+export const listenerStream = (source: UnderlyingDefaultSource<Uint8Array>) =>
+  new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }));
+
+export const isBehind = ({ desiredSize }: Listener) => (desiredSize ?? 0) <= 0;
+
 /** Clients that take a first event without a message before revision 2025-11-25. */
 const knownToTakeIt = new Set(["codex-mcp-client", "gemini-cli-mcp-client"]);
 

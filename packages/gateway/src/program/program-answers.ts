@@ -6,10 +6,13 @@ import {
   type JsonRpcResponse,
 } from "@durable-mcp/core/internal";
 import { messageAnswer } from "../base/answers.ts";
-import { eventAnswer, messageEvent } from "../base/events.ts";
-
-/** A reader that has not read so many messages hears no more notifications. */
-const maxUnread = 1_000;
+import {
+  eventAnswer,
+  isBehind,
+  type Listener,
+  listenerStream,
+  messageEvent,
+} from "../base/events.ts";
 
 export type AnswerUnderWay = ReturnType<typeof createAnswer>;
 
@@ -17,10 +20,10 @@ export type AnswerUnderWay = ReturnType<typeof createAnswer>;
 export function createAnswer({ id, params }: JsonRpcRequest) {
   const begun = Promise.withResolvers<Response>();
   const meta = isRecord(params?.["_meta"]) ? params["_meta"] : {};
-  let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let stream: Listener | undefined;
   const open = () => {
     if (stream) return stream;
-    const body = new ReadableStream<Uint8Array>({
+    const body = listenerStream({
       start: (controller) => void (stream = controller),
       cancel: () => void (stream = undefined),
     });
@@ -37,7 +40,7 @@ export function createAnswer({ id, params }: JsonRpcRequest) {
     aborting,
     /** Another message than the answer. */
     tell(message: JsonRpcMessage): void {
-      if (isOver || (stream && (stream.desiredSize ?? 0) < -maxUnread)) return;
+      if (isOver || (stream && isBehind(stream))) return;
       open().enqueue(messageEvent(message));
     },
     end(answer: JsonRpcResponse | undefined): void {

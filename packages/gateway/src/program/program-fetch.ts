@@ -7,15 +7,19 @@ import {
 } from "@durable-mcp/core/internal";
 import { isRequest, messageAnswer, refusal, sessionNotFound } from "../base/answers.ts";
 import type { McpStdioConnection } from "../base/centre.ts";
-import { eventAnswer, messageEvent } from "../base/events.ts";
+import {
+  eventAnswer,
+  isBehind,
+  type Listener,
+  listenerStream,
+  messageEvent,
+} from "../base/events.ts";
 import type { ProgramChild } from "./program-child.ts";
 import { createProgramStart } from "./program-start.ts";
 
 /** Names the principal of a request. It does not leave the process. */
 export const principalHeader = "x-durable-mcp-principal";
 
-/** A listener that has not read so many messages hears no more. */
-const maxUnread = 1_000;
 const accepted = () => new Response(null, { status: 202 });
 
 /**
@@ -89,16 +93,16 @@ export function createProgramFetch(
 }
 
 function createSession(child: ProgramChild, onOver: () => void, isShared: boolean) {
-  let listener: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let listener: Listener | undefined;
   const silence = () => {
     listener?.close();
     listener = undefined;
   };
   const own = {
     tell(message: JsonRpcMessage): boolean {
-      if (listener && (listener.desiredSize ?? 0) > -maxUnread)
-        listener.enqueue(messageEvent(message));
-      return listener !== undefined;
+      if (listener === undefined || isBehind(listener)) return false;
+      listener.enqueue(messageEvent(message));
+      return true;
     },
     close() {
       onOver();
@@ -121,7 +125,7 @@ function createSession(child: ProgramChild, onOver: () => void, isShared: boolea
     listen(): Response {
       silence();
       let controller: typeof listener;
-      const body = new ReadableStream<Uint8Array>({
+      const body = listenerStream({
         start: (given) => void (listener = controller = given),
         cancel: () => void (listener = listener === controller ? undefined : listener),
       });

@@ -30,7 +30,9 @@ export function createProgramStart(definition: McpStdioConnection, connection: s
     };
     const message = { jsonrpc: "2.0", id: "gateway.0", method: "initialize", params } as const;
     const handshake = await start(message, principal);
-    await handshake.child.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const told = { jsonrpc: "2.0", method: "notifications/initialized" } as const;
+    // One that has ended since is noticed by whoever shares it.
+    await handshake.child.send(told).catch(() => undefined);
     return handshake;
   };
   const share = async (principal: Principal): Promise<Handshake> => {

@@ -141,10 +141,12 @@ test("the process of a client that has gone ends after a while, and another take
   const options = programOptions();
   const { url } = await serveGateway(unused, { ...options, idleMs: 2_000 });
   const [gone, listening] = [await enter(url), await enter(url)];
-  await get(url, { session: listening.session });
+  // A response that nobody holds is collected, and its connection closed.
+  const stream = await get(url, { session: listening.session });
   const pids = [textIn(await gone.call("pid")), textIn(await listening.call("pid"))] as const;
   await vi.waitFor(() => expect(isAlive(pids[0])).toBe(false), 10_000);
   expect(isAlive(pids[1])).toBe(true);
+  await stream.body?.cancel();
   expect(await gone.call()).toContain("had forgotten this session");
 });
 

@@ -7,13 +7,15 @@ import {
   parseMessages,
 } from "@durable-mcp/core/internal";
 import { declined, isRequest } from "../base/answers.ts";
-import { eventAnswer, messageEvent, partsOf } from "../base/events.ts";
+import {
+  eventAnswer,
+  isBehind,
+  type Listener,
+  listenerStream,
+  messageEvent,
+  partsOf,
+} from "../base/events.ts";
 import type { OpenUpstream } from "./upstreams.ts";
-
-type Listener = ReadableStreamDefaultController<Uint8Array>;
-
-/** A listener that has not read so many messages has left. */
-const maxUnread = 1_000;
 
 /**
  * The stream of a server's own messages, for all clients of a named session. Each hears what the server tells. What the
@@ -35,12 +37,15 @@ export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
   const tell = (message: JsonRpcMessage) => {
     const event = messageEvent(message);
     for (const listener of listeners) {
-      if ((listener.desiredSize ?? 0) < -maxUnread) close(listener);
+      // It has left, or does not read.
+      if (isBehind(listener)) close(listener);
       else listener.enqueue(event);
     }
   };
   const receive = async (message: JsonRpcMessage) => {
-    if (!isRequest(message) || listeners.size === 1) return tell(message);
+    const [alone, other] = listeners;
+    const isHeard = alone !== undefined && other === undefined && !isBehind(alone);
+    if (!isRequest(message) || isHeard) return tell(message);
     letGo(await (await upstream()).postInsistently(JSON.stringify(declined(message))));
   };
   const readOn = async (stream: ReadableStream<Uint8Array>) => {
@@ -50,7 +55,7 @@ export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
       for (const event of splitter.push(part))
         for (const message of parseMessages(eventText(event))?.messages ?? [])
           void receive(message).catch(() => undefined);
-    opening = undefined;
+    opening = reader = undefined;
     for (const listener of listeners) close(listener);
   };
   const open = async () => {
@@ -69,10 +74,12 @@ export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
       }));
       if (!isEventStream(response)) return new Response(null, response);
       let own: Listener;
-      const body = new ReadableStream<Uint8Array>({
+      const body = listenerStream({
         start(controller) {
           own = controller;
-          listeners.add(controller);
+          // It may have ended since.
+          if (reader) listeners.add(controller);
+          else controller.close();
         },
         cancel: () => drop(own),
       });

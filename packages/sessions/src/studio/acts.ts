@@ -10,7 +10,7 @@ import { chatPage } from "./chat-page.ts";
 import { markup } from "./markup.ts";
 import { type ChatName, type Look, nameOf, queryOf } from "./lists.ts";
 import { address, link, type Page, says } from "./page.ts";
-import { responsesIn } from "./question-form.ts";
+import { isAnswerable, responsesIn } from "./question-form.ts";
 
 /** Where the browser goes after an act, or the page that says why nothing was done. */
 export type Acted = { readonly to: string } | Page;
@@ -41,6 +41,8 @@ export async function actOnCall(look: Look, of: ChatName, form: FormData): Promi
     const record = parseWaitingRecord(await calls.value(id));
     if (record === undefined || String(record.round) !== given("round"))
       return await failed(gone, 409);
+    if (!isAnswerable(record))
+      return says("Not allowed", "Only the user can do what this asks. Nothing was sent.", 403);
     const responses = responsesIn(form, record);
     const { state } = await admin.answer(call, responses, { by, round: record.round });
     return done(look, of, state);

@@ -82,7 +82,7 @@ export function respond(page: Page, query: URLSearchParams, operator?: string): 
     status: page.status ?? 200,
     headers: {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'`,
+      "content-security-policy": `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
       // Without any, a form of ours would not say where it is from.
