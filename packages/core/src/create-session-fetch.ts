@@ -3,24 +3,20 @@ import { listen } from "./answer/inbound-stream.ts";
 import { resumeStream } from "./answer/resume-stream.ts";
 import { guarded } from "./base/observe.ts";
 import { exchange } from "./exchange/exchange.ts";
+import { pass, passStateless } from "./exchange/pass-on.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
-import { ensureSession } from "./handshake/handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
-import { bufferAnswer, responseForClient, toResponse } from "./session/buffered-answer.ts";
-import { refusesRevision } from "./session/lost-session.ts";
 import {
   announceResumption,
   discard,
+  type Answer,
   isFresh,
-  sendOn,
   type MemoryParts,
   type Pipeline,
   type SessionContext,
 } from "./session/session-context.ts";
-import { eraUnsupported } from "./session/session-errors.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
 import { bindUrl, dropSnapshot, liveSession, resumeHandshake } from "./session/session-life.ts";
-import type { LiveSession } from "./session/slot-state.ts";
 import { slotState } from "./session/session-slot.ts";
 import { openSecondSession } from "./second-session.ts";
 import { refusingTasks } from "./session/task-answer.ts";
@@ -68,11 +64,16 @@ import { sendingSafeAgain } from "./wire/safe-requests.ts";
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function createSessionFetch(options: SessionFetchOptions): typeof globalThis.fetch {
-  checkOptions(options, sessionFetchChecks);
-  return createPipeline(options).fetch;
+  return createSessionPipe(options).fetch;
 }
 
-type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
+/** The same with a way for a client of ours, which hands over messages. */
+export function createSessionPipe(options: SessionFetchOptions): Pick<Pipeline, "fetch" | "send"> {
+  checkOptions(options, sessionFetchChecks);
+  return createPipeline(options);
+}
+
+type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Answer | Promise<Answer>;
 
 /** @param questions the questions of another pipeline for the same clients, which share them */
 function createPipeline(
@@ -129,9 +130,16 @@ function createPipeline(
     const outgoing = readOutgoingRequest(input, init);
     const request = outgoing instanceof Promise ? await outgoing : outgoing;
     request.signal?.throwIfAborted();
-    return await answer(request, parseMessage(bodyText(request) ?? ""));
+    // Only a request that takes messages is answered with one.
+    return (await answer(request, parseMessage(bodyText(request) ?? ""))) as Response;
   };
-  return { fetch, answer, context };
+  const send: Pipeline["send"] = async (message, request) => {
+    const { headers, signal } = request;
+    signal?.throwIfAborted();
+    const own = { ...request, headers: new Headers(headers) };
+    return await answer({ ...own, method: "POST", body: JSON.stringify(message) }, message);
+  };
+  return { fetch, send, answer, context };
 }
 
 /** The context of all parts of the pipeline, with the defaults of the options. */
@@ -176,41 +184,6 @@ function createContext(
     startMs,
     fork: (changes, own) => createPipeline({ ...options, ...unsaved, ...changes }, own),
   };
-}
-
-/** Lets a request through unchanged, on a session or on none. */
-async function pass(
-  context: SessionContext,
-  request: OutgoingRequest,
-  message?: JsonRpcMessage,
-  live?: LiveSession,
-): Promise<Response> {
-  const response = await sendOn(context, live, request, message && methodOf(message));
-  if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
-  return responseForClient(response);
-}
-
-/**
- * The same to a server that is known to have no sessions. If it refuses the revision, a handshake tells whether it
- * has sessions by now. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it has, and a client goes on without
- */
-async function passStateless(
-  context: SessionContext,
-  request: OutgoingRequest,
-  message: JsonRpcRequest,
-): Promise<Response> {
-  const { method } = message;
-  const response = await pass(context, request, message);
-  const { status } = response;
-  if (response.ok || context.recovery.onLoss === "report") return response;
-  const refusal = await bufferAnswer(response);
-  if (!refusesRevision(refusal)) return toResponse(refusal);
-  const probed = await answerProbe(context, message, request).catch(() => undefined);
-  request.signal?.throwIfAborted();
-  if (probed && method === "server/discover") return probed;
-  const ensured = probed && (await ensureSession(context, request));
-  if (ensured && "live" in ensured) throw eraUnsupported({ method, url: context.url, status });
-  return toResponse(refusal);
 }
 
 /** After this time, in milliseconds (1 day), a server without sessions is asked for one again. */

@@ -43,7 +43,9 @@ export {
   refusesUnprocessed,
   saysUnknown,
 } from "./session/lost-session.ts";
+export { createSessionPipe } from "./create-session-fetch.ts";
 export { refusingTasks } from "./session/task-answer.ts";
+export type { Answer, SendMessage } from "./session/session-context.ts";
 export { isLost, LATEST_SESSION_VERSION, snapshotParser } from "./session/session-snapshot.ts";
 export { type ManagedSlot, manageSlot } from "./tools/manage-slot.ts";
 export { toolsIn } from "./tools/snapshot-tools.ts";

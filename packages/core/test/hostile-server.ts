@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, expect } from "vitest";
 import { startMcpServer } from "./mcp-server.ts";
 import { parseEvents } from "./parse-events.ts";
+import type { JsonRpcMessage } from "../src/wire/json-rpc.ts";
 import { saveSession, startStep } from "./step.ts";
 
 /** Answers a call in any way; `id` is the request's on the wire, `sessionId` the session's. */
@@ -24,7 +25,7 @@ export interface Outcome {
   readonly printed: string;
 }
 
-const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: { name: "buy" } };
+const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: { name: "buy" } } as const;
 
 /** A resumed step on a server that answers the tool call with `answer` and everything else well. */
 async function startHostileStep(
@@ -43,11 +44,47 @@ async function startHostileStep(
 
 /**
  * The outcome of a call that is answered so. Checks what holds for any answer: the session goes on
- * and the id is in nothing that can be printed.
+ * and the id is in nothing that can be printed. A client that takes messages sees the same.
  */
 export async function callHostile(answer: HostileAnswer): Promise<Outcome> {
-  const { client, events, server, slot, snapshot } = await startHostileStep(answer);
-  const outcome = await outcomeOf(client.post(call));
+  const outcome = await callOnce(answer, ({ client }) => outcomeOf(client.post(call)));
+  const taken = await callOnce(answer, takeMessages);
+  expect(taken.seen).toBe(outcome.seen);
+  const isPrintable = outcome.printed.length < 100_000;
+  if (outcome.seen === "result" && isPrintable) {
+    const own = outcome.messages.flat().find(({ id, method }) => id === 0 && !method);
+    expect(taken.messages.at(-1)).toEqual(own);
+  }
+  return outcome;
+}
+
+type HostileStep = Awaited<ReturnType<typeof startHostileStep>>;
+
+async function takeMessages({ send }: HostileStep): Promise<Outcome> {
+  const messages: JsonRpcMessage[] = [];
+  const take = (message: JsonRpcMessage) => void messages.push(message);
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+  };
+  const sending = send(call, { headers, take });
+  const sent = await sending.catch(() => new Response());
+  if (sent instanceof Response) return await outcomeOf(sending as Promise<Response>);
+  messages.push(sent);
+  return {
+    seen: seenIn([sent], new Response()),
+    messages,
+    printed: inspect(messages, { depth: 50 }),
+  };
+}
+
+async function callOnce(
+  answer: HostileAnswer,
+  callOn: (step: HostileStep) => Promise<Outcome>,
+): Promise<Outcome> {
+  const step = await startHostileStep(answer);
+  const { client, events, server, slot, snapshot } = step;
+  const outcome = await callOn(step);
   const printed = outcome.printed + inspect(events, { depth: null });
   expect(printed).not.toContain(snapshot.sessionId);
   expect(await client.request("ping")).toMatchObject({ result: {} });

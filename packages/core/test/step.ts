@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import { createSessionFetch } from "../src/create-session-fetch.ts";
+import { createSessionPipe } from "../src/create-session-fetch.ts";
 import type { SessionFetchOptions } from "../src/session/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
@@ -14,20 +14,20 @@ interface StepOptions extends Partial<SessionFetchOptions> {
   readonly snapshot?: SessionSnapshot;
 }
 
-/** A step on a server: a slot, a session fetch on it, a client, and the events so far. */
+/** A step on a server: a slot, a session fetch on it with both its ways, a client, and the events so far. */
 export function startStep(
   server: Pick<TestMcpServer, "url">,
   { snapshot, ...options }: StepOptions = {},
 ) {
   const slot = createSessionSlot(snapshot);
   const events: SessionEvent[] = [];
-  const fetch = createSessionFetch({
+  const { fetch, send } = createSessionPipe({
     url: server.url,
     slot,
     onEvent: (event) => events.push(event),
     ...options,
   });
-  return { slot, events, fetch, client: createRpcClient(fetch, server.url) };
+  return { slot, events, fetch, send, client: createRpcClient(fetch, server.url) };
 }
 
 /** A session that the server knows, as an earlier step saved it. Its handshake is taken out of the log. */

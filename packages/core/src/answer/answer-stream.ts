@@ -16,6 +16,8 @@ export interface EventStreamOptions {
   readonly timeout?: AnswerTimeout;
   /** Whether the stream's request has its answer. */
   readonly answered?: () => boolean;
+  /** Whether a client of ours has taken it, for which `restore` leaves nothing. */
+  readonly isTaken?: () => boolean;
   /** The JSON-RPC error, as text, that is delivered if the answer does not come. */
   readonly failure?: (cause: unknown) => string;
   /** Continues an interrupted stream; `undefined` if that is impossible. */
@@ -33,11 +35,32 @@ export interface EventStreamOptions {
 export type AnswerStreamOptions = EventStreamOptions &
   Required<Pick<EventStreamOptions, "answered" | "failure">>;
 
+/** What a client's stream reads from. */
+export interface AnswerSource {
+  pull(controller: Controller): Promise<void>;
+  cancel(reason?: unknown): void;
+}
+type Controller = Pick<ReadableStreamDefaultController<Uint8Array>, "close" | "enqueue" | "error">;
+
+/** Reads for a client of ours, which takes messages. @throws the caller's abort */
+export async function readToEnd(source: AnswerSource, isTaken: () => boolean): Promise<void> {
+  const ends: { readonly failure?: unknown }[] = [];
+  const controller: Controller = {
+    enqueue() {},
+    close: () => void ends.push({}),
+    error: (failure) => void ends.push({ failure }),
+  };
+  while (ends.length === 0 && !isTaken()) await source.pull(controller);
+  const [end] = ends;
+  if (end === undefined) source.cancel();
+  else if ("failure" in end) throw end.failure;
+}
+
 /** An `application/json` answer: one message, held until it is whole. */
-export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
+export function readJsonAnswer(options: AnswerStreamOptions): AnswerSource {
   const { restore, answered, timeout } = options;
   const held = createPartCollector();
-  return createStream(options, {
+  return createSource(options, {
     print: (failure) => failure,
     push(chunk) {
       timeout?.heard();
@@ -60,7 +83,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  * not possible, the last event is the error. A stream without a request has no `failure`, and lasts as
  * long as `resume` returns another.
  */
-export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+export function readEventAnswer(options: EventStreamOptions): AnswerSource {
   const { restore, seal, answered = () => true, failure, resume, timeout } = options;
   const isOpenEnded = failure === undefined;
   /** Since the last message the stream was resumed: event ids, comments and new streams could go on for ever. */
@@ -76,7 +99,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
     }
     return isOpenEnded && !end.failed ? "over" : end;
   };
-  return createStream(options, {
+  return createSource(options, {
     print: (text) => `event: message\ndata: ${text}\n\n`,
     push(chunk, send) {
       for (const event of splitter.push(chunk)) {
@@ -100,6 +123,10 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
   });
 }
 
+export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+  return new ReadableStream(readEventAnswer(options));
+}
+
 function tooLarge(): RangeError {
   return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
 }
@@ -111,8 +138,6 @@ interface ReadEnd {
   readonly failed: boolean;
   readonly cause: unknown;
 }
-
-type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 /** What follows a body: another one, nothing, or a failure. */
 type Progress =
@@ -133,10 +158,10 @@ interface Framing {
  * The client's stream. Whatever fails on the way is delivered as the answer to its request. Only the
  * caller's abort, and the failure of a stream without a request, are errors of the stream.
  */
-function createStream(
-  { body, answered, failure, onEnd, signal, timeout }: EventStreamOptions,
+function createSource(
+  { body, answered, isTaken, failure, onEnd, signal, timeout }: EventStreamOptions,
   framing: Framing,
-): ReadableStream<Uint8Array> {
+): AnswerSource {
   let reader = body.getReader();
   // Some bodies do not end when the signal of their request aborts, and some never end to be cancelled.
   const stop = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
@@ -165,7 +190,7 @@ function createStream(
     controller.close();
   };
 
-  return new ReadableStream<Uint8Array>({
+  return {
     async pull(controller) {
       let hasSent = false;
       const send: Send = (parts) => {
@@ -199,7 +224,7 @@ function createStream(
         else if (progress && "cause" in progress) fail(controller, progress.cause);
         else {
           if (progress) reader = progress.next.getReader();
-          if (hasSent) return;
+          if (hasSent || isTaken?.()) return;
           continue;
         }
         return onEnd?.();
@@ -210,5 +235,5 @@ function createStream(
       onEnd?.();
       stop(reason);
     },
-  });
+  };
 }

@@ -1,12 +1,15 @@
-import type { SessionContext } from "../session/session-context.ts";
+import type { Answer, SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
 import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
+import { type JsonRpcMessage, type JsonRpcResponse, UnusableAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
 import {
+  type AnswerSource,
   type AnswerStreamOptions,
-  createEventAnswerStream,
-  createJsonAnswerStream,
+  readEventAnswer,
+  readJsonAnswer,
+  readToEnd,
 } from "./answer-stream.ts";
 import { createRestorer } from "./restore-answer.ts";
 import { type AnsweredRequest, createResumption } from "./resume-stream.ts";
@@ -19,7 +22,7 @@ export function openAnswer(
   context: SessionContext,
   response: Response,
   answered: AnsweredRequest,
-): Response {
+): Answer | Promise<Answer> {
   const { state, ids, url, lasting } = context;
   const { pending, session, request, timeout, settle } = answered;
   const { id, method } = pending.request;
@@ -34,6 +37,14 @@ export function openAnswer(
   /** Ends a resumption under way when the client cancels the body. */
   let over: AbortController | undefined;
   let resume: AnswerStreamOptions["resume"];
+  let taken: JsonRpcResponse | undefined;
+  const { take: takeOther } = request;
+  const take =
+    takeOther &&
+    ((message: JsonRpcMessage) => {
+      if ("method" in message) takeOther(message);
+      else taken ??= message;
+    });
   const options = {
     body: response.body ?? emptyStream(),
     restore: createRestorer(
@@ -42,13 +53,16 @@ export function openAnswer(
       () => session,
       response.headers.get(sessionIdHeader),
       isEvents,
+      take,
     ),
     signal: request.signal,
     timeout,
+    isTaken: () => taken !== undefined,
     answered: () => ids.find(pending.wireId) === undefined,
     failure(cause: unknown) {
       const error = outcomeUnknown({ method, url, cause }, timeout.silentMs);
       const delivered = deliverFailure(state, id, error);
+      take?.(JSON.parse(delivered));
       if (lasting === undefined) return delivered;
       return JSON.stringify(lasting.answer(JSON.parse(delivered), pending.request));
     },
@@ -64,18 +78,23 @@ export function openAnswer(
       return await resume?.(...from);
     },
   } satisfies AnswerStreamOptions;
-  const create = isEvents ? createEventAnswerStream : createJsonAnswerStream;
+  let source: AnswerSource;
   try {
-    return answerWith(
-      create(options),
-      response,
-      isEvents ? "text/event-stream" : "application/json",
-    );
+    source = (isEvents ? readEventAnswer : readJsonAnswer)(options);
   } catch (cause) {
     // The body is not one that can be read.
     options.onEnd();
-    return answerWith(options.failure(cause), response, "application/json");
+    const failure = options.failure(cause);
+    return taken ?? answerWith(failure, response, "application/json");
   }
+  if (take) {
+    return readToEnd(source, options.isTaken).then(() => {
+      if (taken === undefined) options.failure(new UnusableAnswer());
+      return taken!;
+    });
+  }
+  const body = new ReadableStream(source);
+  return answerWith(body, response, isEvents ? "text/event-stream" : "application/json");
 }
 
 /** The client's answer with these bytes. With some statuses, there can be no body. */

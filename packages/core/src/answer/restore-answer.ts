@@ -1,15 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
-import { noteProof, refusesInside } from "../session/buffered-answer.ts";
-import { lose, type SessionContext } from "../session/session-context.ts";
-import { saysUnknown } from "../session/lost-session.ts";
-import { lostOnServer } from "../session/session-errors.ts";
-import { isCurrent } from "../session/session-life.ts";
-import { deliverFailure, isDelivered } from "../session/session-slot.ts";
-import { observeStandingRequests } from "../session/standing-requests.ts";
-import { withoutTask } from "../session/task-answer.ts";
+import type { SessionContext } from "../session/session-context.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { boundPage } from "../tools/list-pages.ts";
-import { leftInSlot, observeTools } from "../tools/tool-list.ts";
 import {
   type ByteParts,
   partsBetween,
@@ -18,24 +9,18 @@ import {
   utf8,
 } from "../wire/byte-parts.ts";
 import {
-  isRequest,
-  isUsable,
   mayBeRefused,
   type JsonRpcMessage,
-  type JsonRpcNotification,
-  type JsonRpcRequest,
-  type JsonRpcResponse,
   parseMessage,
   parseMessages,
   UnusableAnswer,
   withoutRefused,
 } from "../wire/json-rpc.ts";
-import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
-import { scrubError, scrubFailure, scrubStrings } from "../wire/scrub-session-id.ts";
-import { receiveMessage } from "./server-requests.ts";
+import type { PendingRequest, RequestIds } from "../wire/request-ids.ts";
+import { createReader } from "./message-reader.ts";
 
-/** The edit of a message from the server: a replaced part, withholding it, or none. */
-export type MessageEdit = Replacement | "drop" | undefined;
+/** The edit of a message from the server: a replaced part, withholding it or, if its client has it, leaving it out, or none. */
+export type MessageEdit = Replacement | "drop" | "taken" | undefined;
 
 /** Decides on the message in `parts` from `start` to `end`, and settles its request. */
 export type AnswerRestorer = (parts: ByteParts, start: number, end: number) => MessageEdit;
@@ -88,6 +73,12 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
 /** The message in a text that may pass as it is. */
 const unrefused = (text: string) => (mayBeRefused.test(text) ? undefined : parseMessage(text));
 
+/** A message as a client of ours takes it. @throws {RangeError} for an error too deep to be told */
+function asTaken(message: JsonRpcMessage, mayHaveRefused: boolean): JsonRpcMessage {
+  if (!mayHaveRefused && !("error" in message)) return message;
+  return JSON.parse(withoutRefused(JSON.stringify(message)));
+}
+
 /** Messages as clients take them: from a stream, no batch. */
 function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents: boolean): string {
   const texts = messages.map((message) => withoutRefused(JSON.stringify(message)));
@@ -106,6 +97,7 @@ function print(messages: readonly JsonRpcMessage[], isBatch: boolean, inEvents: 
  * @param owner the request of the HTTP answer, if there is one. An answer to another request is withheld
  * @param namedId the session id in the header of the answer
  * @param inEvents whether each message is an event of a stream
+ * @param take gets the messages in place of bytes
  */
 export function createRestorer(
   context: SessionContext,
@@ -113,14 +105,11 @@ export function createRestorer(
   session: () => LiveSession,
   namedId: string | null = null,
   inEvents = true,
+  take?: (message: JsonRpcMessage) => void,
 ): AnswerRestorer {
-  const { ids, lasting } = context;
+  const { ids } = context;
   const { find, findAtEnd } = createFinder(ids, owner);
   const reader = createReader(context, session, namedId);
-  const readAnswer: typeof reader.readAnswer = (message, pending) => {
-    const read = reader.readAnswer(message, pending);
-    return lasting?.answer(read, pending.request) ?? read;
-  };
 
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
@@ -132,7 +121,7 @@ export function createRestorer(
     // A second id may be anywhere in between.
     const isAnswer = message && !("method" in message) && message.id === pending.request.id;
     if (!isAnswer) return undefined;
-    const restored = readAnswer(message, pending);
+    const restored = reader.readAnswer(message, pending);
     const printed = restored === message ? undefined : JSON.stringify(restored);
     ids.settle(pending);
     return printed === undefined ? edit : { start, end, text: printed };
@@ -151,27 +140,33 @@ export function createRestorer(
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    const restored = readAnswer(message, pending);
+    const restored = reader.readAnswer(message, pending);
     answered.add(pending);
     return { ...restored, id: pending.request.id };
   };
 
   const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    const parsed = parseMessages(partsText(parts, start, end));
+    const all = partsText(parts, start, end);
+    const parsed = parseMessages(all);
     if (parsed === undefined) return undefined;
     const answered = new Set<PendingRequest>();
     const restored = parsed.messages.map((message) => restoreOne(message, answered));
-    if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
+    if (!take && restored.every((message, index) => message === parsed.messages[index]))
+      return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    const text = print(kept, parsed.isBatch, inEvents);
+    const taken = take && kept.map((message) => asTaken(message, mayBeRefused.test(all)));
+    const text = take ? "" : print(kept, parsed.isBatch, inEvents);
     // Settle only after printing, because printing fails for a message nested deeper than the stack.
     for (const pending of answered) ids.settle(pending);
-    return kept.length === 0 ? "drop" : { start, end, text };
+    for (const message of taken ?? []) take!(message);
+    if (kept.length === 0) return "drop";
+    return take ? "taken" : { start, end, text };
   };
 
   return (parts, start, end) => {
     try {
-      const atEnd = end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
+      const atEnd =
+        !take && end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
       const edit = atEnd ?? restoreParsed(parts, start, end);
       if ((edit ?? "drop") === "drop" && findAtEnd(parts, start, end)) throw new UnusableAnswer();
       return edit;
@@ -181,67 +176,5 @@ export function createRestorer(
       if (error instanceof UnusableAnswer || error instanceof RangeError) return "drop";
       throw error;
     }
-  };
-}
-
-/** Reads the messages of a session for the fetch, and gives their form for the client: the same object, if nothing is ours. */
-function createReader(context: SessionContext, session: () => LiveSession, namedId: string | null) {
-  const { state, ids, emit, onEvent, url } = context;
-  /** The ids of the session and of the one that the answer named, which may be another. */
-  const secrets = (): string[] => {
-    const from = session();
-    const sessionIds = [namedId, from.kind === "session" ? from.sessionId : null];
-    return [...new Set(sessionIds)].filter((id) => id !== null && id !== "") as string[];
-  };
-  const observe = (message: JsonRpcMessage, answered?: PendingRequest) => {
-    ids.observeTasks(message, answered);
-    const from = session();
-    // A lost session's news about tools does not concern its successor.
-    if (!isCurrent(state, from)) return false;
-    // The client gets the error. The next request makes the handshake again.
-    if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
-    if (answered !== undefined && from.kind === "session") noteProof(from, message);
-    const isInSlot = observeTools(context, message, answered?.request);
-    if (answered !== undefined && !("method" in message)) {
-      observeStandingRequests(state, message, answered.request);
-    }
-    return isInSlot;
-  };
-  return {
-    /** An answer, with all but its id as the client gets it. */
-    readAnswer(message: JsonRpcResponse, pending: PendingRequest): JsonRpcResponse {
-      if (!isUsable(message)) throw new UnusableAnswer();
-      const { request } = pending;
-      const answer = withoutTask(context, boundPage(context, message, request), request);
-      const isInSlot = observe(answer, pending);
-      if (isInSlot) {
-        const result = leftInSlot(answer.result!, request);
-        return result === answer.result ? answer : { ...answer, result };
-      }
-      if (answer.result !== undefined) {
-        const result = secrets().reduce(scrubFailure, answer.result);
-        return result === answer.result ? answer : { ...answer, result };
-      }
-      if (answer.error === undefined) return answer;
-      const { id, method } = request;
-      // Unlike any other code of ours this one claims nothing, so a server may say it.
-      if (saysUnknown(answer.error) && !isDelivered(state, answer.error)) {
-        return JSON.parse(deliverFailure(state, id, lostOnServer({ method, url })));
-      }
-      return { ...answer, error: secrets().reduce(scrubError, answer.error) };
-    },
-    /** A request or a notification of the server. */
-    readOther(message: JsonRpcRequest | JsonRpcNotification, find: RequestIds["find"]) {
-      observe(message);
-      const progress = restoreProgress(message, { ...ids, find });
-      const forClient = progress ?? receiveMessage(context, message, session());
-      // Without a listener, notifications need no event.
-      if (onEvent === undefined || isRequest(forClient) || !("method" in forClient))
-        return forClient;
-      const said = { method: forClient.method, params: forClient.params };
-      const scrubbed = secrets().reduce<unknown>(scrubStrings, said);
-      emit({ type: "notification", ...(scrubbed as typeof said) });
-      return forClient;
-    },
   };
 }

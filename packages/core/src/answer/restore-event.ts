@@ -5,7 +5,7 @@ import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
 
 /** The bytes of a message with its edit. */
 export function edited(parts: ByteParts, edit: MessageEdit): ByteParts {
-  if (edit === "drop") return [];
+  if (edit === "drop" || edit === "taken") return [];
   return edit ? replaceBytes(parts, edit) : parts;
 }
 
@@ -61,7 +61,7 @@ export function restoreEvent(
   const { data, otherLines } = event.multiline;
   const bytes = utf8(data);
   const edit = restore([bytes], 0, bytes.length);
-  if (edit === undefined || edit === "drop") return edited(event.parts, edit);
+  if (typeof edit !== "object") return edited(event.parts, edit);
   if (edit.end - edit.start === bytes.length) {
     return [utf8([...otherLines, `data: ${edit.text}`, "", ""].join("\n"))];
   }

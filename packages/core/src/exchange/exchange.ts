@@ -15,6 +15,7 @@ import {
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import {
   announceResumption,
+  type Answer,
   lose,
   sendOwn,
   type SessionContext,
@@ -50,7 +51,7 @@ export async function exchange(
   context: SessionContext,
   message: JsonRpcMessage,
   request: OutgoingRequest,
-): Promise<Response> {
+): Promise<Answer> {
   announceResumption(context);
   if (!isRequest(message)) return await exchangeOneWay(context, message, request);
   return refuseUnheard(context, message) ?? (await exchangeRequest(context, message, request));
@@ -65,7 +66,7 @@ async function exchangeRequest(
   context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
-): Promise<Response> {
+): Promise<Answer> {
   let attempts: Attempts = {
     ...{ isRecovered: false, isFoundLost: false },
     ...{ isRetried: false, isUncertain: false },
@@ -84,7 +85,7 @@ async function exchangeRequest(
     } catch (error) {
       throw failedAttempt(context, message, request, attempts, error);
     }
-    if (answer instanceof Response) return answer;
+    if (!("loss" in answer)) return answer;
     const next = await decideAfterRefusal(context, message, request, session, attempts, answer);
     if (next instanceof Response) return next;
     attempts = next;
@@ -151,7 +152,7 @@ async function sendOnce(
   message: JsonRpcRequest,
   request: OutgoingRequest,
   session: LiveSession,
-): Promise<Response | BufferedAnswer> {
+): Promise<Answer | BufferedAnswer> {
   const { url, ids, recovery, answerMs, state } = context;
   const { method } = message;
   const { pending, message: outgoing } = ids.send(message);

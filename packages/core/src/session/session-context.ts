@@ -1,4 +1,4 @@
-import type { JsonRpcId, JsonRpcMessage } from "../wire/json-rpc.ts";
+import type { JsonRpcId, JsonRpcMessage, JsonRpcResponse } from "../wire/json-rpc.ts";
 import {
   answerOrReason,
   type Endpoint,
@@ -73,14 +73,21 @@ export interface MemoryParts extends ServerMemory {
   readonly handshakes: (context: SessionContext) => Pipeline["answer"];
 }
 
+/** What a client gets: the message itself, of a server's answer to a request that takes messages. */
+export type Answer = Response | JsonRpcResponse;
+
+/** Sends a message of a client of ours, which reads no bytes. */
+export type SendMessage = (
+  message: JsonRpcMessage,
+  request: Pick<OutgoingRequest, "signal" | "init" | "take"> & { readonly headers: HeadersInit },
+) => Promise<Answer>;
+
 /** A session fetch from the inside. */
 export interface Pipeline {
   readonly fetch: typeof globalThis.fetch;
+  readonly send: SendMessage;
   /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
-  readonly answer: (
-    request: OutgoingRequest,
-    message?: JsonRpcMessage,
-  ) => Response | Promise<Response>;
+  readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Answer | Promise<Answer>;
   readonly context: SessionContext;
 }
 

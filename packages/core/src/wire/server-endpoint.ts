@@ -1,6 +1,7 @@
 import { abortable } from "../base/bounded-wait.ts";
 import { invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { JsonRpcMessage } from "./json-rpc.ts";
 import { letGo } from "./read-answer.ts";
 
 /** What `fetch` takes first. Node has no `RequestInfo` without the types of browsers. */
@@ -14,6 +15,8 @@ export interface OutgoingRequest {
   readonly signal?: AbortSignal | undefined;
   /** The other fields of `init`, passed on unchanged (`credentials`, undici's `dispatcher`). */
   readonly init?: RequestInit | undefined;
+  /** Of a client of ours, which takes the answer as a message: gets the messages that come before it. */
+  readonly take?: ((message: JsonRpcMessage) => void) | undefined;
 }
 
 /** The URL that a call of `fetch` is for. */

@@ -4,7 +4,7 @@ import { clientOpener } from "../declare/define-connection.ts";
 import { clientInfo } from "../connection/client-capabilities.ts";
 import { firstWithDiscovery, keptVersion } from "../records/kept-session.ts";
 import { ping } from "../connection/end-mcp-session.ts";
-import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import type { HttpParts } from "./http-parts.ts";
 import { discoverRequest, pingRequest } from "./probe-server.ts";
 
 /**
@@ -15,7 +15,7 @@ import { discoverRequest, pingRequest } from "./probe-server.ts";
 export async function probe(
   parts: HttpParts,
   client: SharedClient,
-  takeFetch: TakeFetch,
+  takeFetch: () => typeof globalThis.fetch,
   signal: AbortSignal,
 ): Promise<void> {
   const { use } = parts;
@@ -43,7 +43,7 @@ export async function ask(...asked: Parameters<typeof askKept>): Promise<void> {
 /** @returns whether there is something to ask about */
 async function askKept(
   parts: HttpParts,
-  takeFetch: TakeFetch,
+  takeFetch: () => typeof globalThis.fetch,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { slot, url } = parts;

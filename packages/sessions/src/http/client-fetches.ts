@@ -1,16 +1,16 @@
-import {
-  createSessionFetch,
-  type JsonRpcRequest,
-  type SessionEvent,
-  type SessionFetchOptions,
-  type SessionSlot,
-  type SessionSnapshot,
-  type SessionStart,
+import type {
+  JsonRpcRequest,
+  SessionEvent,
+  SessionFetchOptions,
+  SessionSlot,
+  SessionSnapshot,
+  SessionStart,
 } from "@durable-mcp/core";
 import type { createServerMemory as CreateServerMemory } from "@durable-mcp/core/memory";
 import {
   abortable,
   anySignal,
+  createSessionPipe,
   innerFetch,
   toolsIn,
   refusingTasks,
@@ -28,17 +28,17 @@ import {
   startTimeoutMs,
 } from "../declare/define-connection.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
-import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import type { ClientPipe, HttpParts } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import type { HttpPausingCalls } from "./pausing-calls.ts";
 
-/** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
-export function createFetchSource(
+/** Makes the way of each client: clients number their requests alike, and cancel by number. */
+export function createPipeSource(
   parts: HttpParts,
   onEvent: (event: SessionEvent) => void,
   pausing: HttpPausingCalls | undefined,
-): TakeFetch {
+): () => ClientPipe {
   const { slot, definition, connectionFetch, url, now } = parts;
   const keepsSession = isStateful(definition);
   const { memory } = definition.options;
@@ -48,7 +48,7 @@ export function createFetchSource(
     const isKept = snapshot?.kind === "sessionless" && snapshot.initializeResult !== undefined;
     return keepsSession ? snapshot?.kind === "stateless" : !isKept;
   };
-  const createOwn = (memoryOf?: typeof CreateServerMemory): typeof globalThis.fetch => {
+  const createOwn = (memoryOf?: typeof CreateServerMemory): ClientPipe => {
     const { fetch } = connectionFetch;
     const discovering = discoveringEra(fetch, {
       ...{ connectMs: connectTimeoutMs(definition), paused: parts.paused },
@@ -58,9 +58,9 @@ export function createFetchSource(
     const own = innerFetch(openingEnvelopes(beneath, parts.toolNow));
     if (slot === undefined) {
       const sending = sendingSafeAgain(own, connectTimeoutMs(definition));
-      return refusingTasks(sending, new URL(url), parts.deliverySlot, true);
+      return { fetch: refusingTasks(sending, new URL(url), parts.deliverySlot, true) };
     }
-    return createSessionFetch({
+    return createSessionPipe({
       ...{ url, slot, fetch: own, onEvent, now },
       memory: memoryOf?.({
         ...(memory !== "server" && memory),
@@ -69,32 +69,34 @@ export function createFetchSource(
       ...(keepsSession && sessionParts(parts, slot)),
     });
   };
-  const create = () =>
-    readingEnvelopes(memory === undefined ? createOwn() : onceLoaded(createOwn), {
+  const { beforeUse } = parts;
+  const ready =
+    <REQUEST extends unknown[], T>(send: (...request: REQUEST) => Promise<T>) =>
+    async (...request: REQUEST) => {
+      if (beforeUse) await beforeUse();
+      return await send(...request);
+    };
+  return () => {
+    const own = memory === undefined ? createOwn() : onceLoaded(createOwn);
+    const fetch = readingEnvelopes(own.fetch, {
       scrub: parts.secrets.scrub,
       reads: (isFollowed) => isFollowed && isPassed(),
     });
-  return () => {
-    const fetch = create();
-    const { beforeUse } = parts;
-    if (beforeUse === undefined) return fetch;
-    return async (input, init) => {
-      await beforeUse();
-      return await fetch(input, init);
-    };
+    return { fetch: ready(fetch), ...(own.send && { send: ready(own.send) }) };
   };
 }
 
 const loadMemory = once(async () => await import("@durable-mcp/core/memory"));
 
-/** A fetch with memory: few connections have one, so its code is loaded for them. */
-function onceLoaded(
-  create: (memoryOf: typeof CreateServerMemory) => typeof globalThis.fetch,
-): typeof globalThis.fetch {
+/** A way with memory: few connections have one, so its code is loaded for them. */
+function onceLoaded(create: (memoryOf: typeof CreateServerMemory) => ClientPipe): ClientPipe {
   const creating = loadMemory().then(({ createServerMemory }) => create(createServerMemory));
   // Who sends the first request gets the failure.
   creating.catch(() => undefined);
-  return async (input, init) => await (await creating)(input, init);
+  return {
+    fetch: async (...request) => await (await creating).fetch(...request),
+    send: async (...request) => await (await creating).send!(...request),
+  };
 }
 
 /** The definition's options of a session. */

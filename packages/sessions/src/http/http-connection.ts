@@ -12,7 +12,7 @@ import type { ConnectionState, LiveConnection } from "../connection/live-connect
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
-import { createFetchSource } from "./client-fetches.ts";
+import { createPipeSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { manageHttp } from "./manage-http.ts";
 import { connectClient, isLeftToClient, isOwnSession } from "./open-client.ts";
@@ -26,7 +26,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
   const { client, full, ofFramework } = createClients(parts, async (isOwn) =>
-    connectClient(parts, takeFetch, { isPausing: pausing !== undefined, isOwn }),
+    connectClient(parts, takePipe, { isPausing: pausing !== undefined, isOwn }),
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
@@ -36,7 +36,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     capabilities.note(event);
   };
   const pausing = createPausingCalls(parts);
-  const takeFetch = createFetchSource(parts, onEvent, pausing);
+  const takePipe = createPipeSource(parts, onEvent, pausing);
+  const takeFetch = () => takePipe().fetch;
   const probeNow = async (signal: AbortSignal) =>
     await (await import("./ask-server.ts")).probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {

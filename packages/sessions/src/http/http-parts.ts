@@ -4,7 +4,7 @@ import {
   type OnSession,
   type SessionSlot,
 } from "@durable-mcp/core";
-import { isLost, manageSlot } from "@durable-mcp/core/internal";
+import { isLost, manageSlot, type SendMessage } from "@durable-mcp/core/internal";
 import {
   connectTimeoutMs,
   type McpClientConnection,
@@ -36,8 +36,12 @@ export interface HttpConnectionOptions extends ConnectionStep, Partial<StepSlot>
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
 
-/** Gives the fetch of one client. */
-export type TakeFetch = () => typeof globalThis.fetch;
+/** The way of one client to the server. */
+export interface ClientPipe {
+  readonly fetch: typeof globalThis.fetch;
+  /** For a client of ours, where the connection has a slot. */
+  readonly send?: SendMessage;
+}
 
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {

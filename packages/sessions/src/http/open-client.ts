@@ -12,11 +12,16 @@ import { clientOpener, isStateful } from "../declare/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { withSessionErrors } from "../events/client-errors.ts";
 import { restoreSessionError } from "../events/connection-error.ts";
-import { withTraceContext } from "../events/connection-telemetry.ts";
-import type { HttpParts, TakeFetch } from "./http-parts.ts";
+import { addTraceContext, withTraceContext } from "../events/connection-telemetry.ts";
+import type { ClientPipe, HttpParts } from "./http-parts.ts";
 import { openingEnvelopes, readingEnvelopes } from "./open-envelopes.ts";
 import { probeServer } from "./probe-server.ts";
-import { connectSessionClient, RefusedRequest } from "./session-client.ts";
+import {
+  connectSessionClient,
+  isOfGate,
+  RefusedRequest,
+  type SessionClientParts,
+} from "./session-client.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -57,16 +62,20 @@ export async function openClient(
  * probe, for a client that goes on with it.
  */
 async function openOwnClient(
-  { definition, inHandshakeTime, context, slot, url, secrets: { scrub } }: HttpParts,
-  fetch: Fetch,
+  { definition, inHandshakeTime, context, slot, url, telemetry, secrets: { scrub } }: HttpParts,
+  { fetch, send }: Required<ClientPipe>,
 ): Promise<NotingClient | Response> {
   const { createError } = definition[clientOpener];
-  const parts = { url: new URL(url).href, fetch, createError: createError!, scrub };
+  const probed = { url: new URL(url).href, fetch };
+  const parts: SessionClientParts = {
+    ...{ createError: createError!, scrub },
+    send: (message, request) => send(addTraceContext(message, telemetry), request),
+  };
   const description = clientDescription(definition.options);
   return await inHandshakeTime(context.abortSignal, async (signal) => {
     const config = { ...description, signal };
     const isKnown = slot?.snapshot?.kind === "session";
-    const answer = isKnown ? undefined : await probeServer(parts, config);
+    const answer = isKnown ? undefined : await probeServer(probed, config);
     return answer ?? (await connectSessionClient(parts, config));
   });
 }
@@ -112,18 +121,16 @@ export function isOwnSession({ definition, slot }: HttpParts): boolean {
  */
 export async function connectClient(
   parts: HttpParts,
-  takeFetch: TakeFetch,
+  takePipe: () => ClientPipe,
   { isPausing, isOwn }: { readonly isPausing: boolean; readonly isOwn: boolean },
 ): Promise<NotingClient> {
   const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
   const { connection } = context;
   const { headers, authProvider } = definition.options;
   const isLeft = isLeftToClient(parts, isPausing);
-  const ownFetch = () => {
-    const hasLogin = authProvider !== undefined;
-    return withTraceContext(withRefusals(takeFetch(), { hasLogin }), telemetry);
-  };
-  const fetch = isLeft ? undefined : ownFetch();
+  const pipe = isLeft ? undefined : takePipe();
+  const hasLogin = authProvider !== undefined;
+  const fetch = pipe && withTraceContext(withRefusals(pipe.fetch, { hasLogin }), telemetry);
   const sseFetch = () =>
     readingEnvelopes(
       openingEnvelopes(withTraceContext(connectionFetch.fetchForOrigin, telemetry)),
@@ -153,7 +160,9 @@ export async function connectClient(
       headers: isLeft && headers ? await connectionFetch.headers() : undefined,
     };
     const open = async () => {
-      const own = isOwn ? await openOwnClient(parts, fetch!) : undefined;
+      const own = isOwn
+        ? await openOwnClient(parts, { fetch: fetch!, send: pipe!.send! })
+        : undefined;
       if (own && !(own instanceof Response)) return own;
       const known = own ? withProbed(fetch!, own) : fetch;
       return await openClient(parts, "http", { ...use, fetch: known });
@@ -184,9 +193,6 @@ function isOldServerStatus(status: unknown): boolean {
   return status === 400 || status === 404 || status === 405;
 }
 
-/** With these statuses something refuses that stands before the server's methods. */
-const ofGate: ReadonlySet<number> = new Set([401, 403, 429]);
-
 /**
  * The fetch of one client, which throws when a request is refused. `@ai-sdk/mcp` takes a JSON-RPC error in
  * the body of a refusal for the server's own answer, and forgets the status. Errors of 5xx that name the
@@ -199,7 +205,7 @@ function withRefusals(fetch: Fetch, { hasLogin }: { hasLogin: boolean }): Fetch 
   return async (input, init) => {
     const response = await fetch(input, init);
     const { status } = response;
-    if (!ofGate.has(status) && status < 500) return response;
+    if (!isOfGate(status) && status < 500) return response;
     const request = parse(init?.body);
     if (request?.["id"] === undefined || request["method"] === "server/discover") return response;
     if (status === 401 && hasLogin && !refusedOnce.has(request["id"])) {
@@ -208,7 +214,7 @@ function withRefusals(fetch: Fetch, { hasLogin }: { hasLogin: boolean }): Fetch 
     }
     const body = await response.text();
     const answer = parse(body);
-    const isAnswer = isRecord(answer?.["error"]) && (ofGate.has(status) || answer["id"] == null);
+    const isAnswer = isRecord(answer?.["error"]) && (isOfGate(status) || answer["id"] == null);
     if (isAnswer) throw new RefusedRequest(status, body);
     return new Response(body === "" ? null : body, response);
   };

@@ -4,6 +4,7 @@
  */
 
 import {
+  type Answer,
   anySignal,
   isRecord,
   type JsonRpcMessage,
@@ -12,6 +13,7 @@ import {
   letGo,
   readAnswer,
   readRefusal,
+  type SendMessage,
 } from "@durable-mcp/core/internal";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult, ClientConfig, ClientOpener, McpClient } from "../base/mcp-client.ts";
@@ -24,9 +26,8 @@ import {
 } from "../connection/call-envelope.ts";
 import { methodNotFound, ofMessages } from "./probe-server.ts";
 
-interface SessionClientParts {
-  readonly url: string;
-  readonly fetch: typeof globalThis.fetch;
+export interface SessionClientParts {
+  readonly send: SendMessage;
   readonly createError: NonNullable<ClientOpener["createError"]>;
   /** Takes secrets out of the server's texts. */
   readonly scrub: (text: string) => string;
@@ -42,14 +43,15 @@ export async function connectSessionClient(
 ): Promise<NotingClient> {
   const closing = new AbortController();
   let protocolVersion = LATEST_SESSION_VERSION;
-  const post: SendingParts["post"] = async (body, of, notes) =>
-    await parts.fetch(parts.url, {
-      method: "POST",
-      headers: { ...ofMessages, "mcp-protocol-version": protocolVersion },
-      body: JSON.stringify({ jsonrpc: "2.0", ...body }),
-      ...(of && { signal: of }),
-      ...(notes && { [notesKey]: notes }),
-    });
+  const post: SendingParts["post"] = async (message, of, notes, take) =>
+    await parts.send(
+      { jsonrpc: "2.0", ...message },
+      {
+        headers: { ...ofMessages, "mcp-protocol-version": protocolVersion },
+        ...{ signal: of, take },
+        ...(notes && { init: { [notesKey]: notes } as RequestInit }),
+      },
+    );
   const request = async (
     method: string,
     params: object | undefined,
@@ -68,7 +70,8 @@ export async function connectSessionClient(
   }
   protocolVersion = spoken;
   const told = await post({ method: "notifications/initialized" }, signal);
-  if (!told.ok) throw new RefusedRequest(told.status, await readRefusal(told));
+  if (told instanceof Response && !told.ok)
+    throw new RefusedRequest(told.status, await readRefusal(told));
   const { instructions } = initializeResult;
   return {
     isOwn: true,
@@ -103,7 +106,12 @@ const versions: ReadonlySet<string> = new Set([
 const closed = "Connection closed";
 
 interface SendingParts extends SessionClientParts {
-  readonly post: (body: object, signal?: AbortSignal, notes?: CallEnvelope) => Promise<Response>;
+  readonly post: (
+    message: object,
+    signal?: AbortSignal,
+    notes?: CallEnvelope,
+    take?: (message: JsonRpcMessage) => void,
+  ) => Promise<Answer>;
 }
 
 /** Of this process so far. The session fetch gives them ids that no other process uses. */
@@ -141,25 +149,14 @@ async function sendRequest(
     const refused = { error: { code: methodNotFound, message: words } };
     // Whether it arrives is the server's affair.
     post({ id: of, ...(wanted === "ping" ? { result: {} } : refused) }).then(
-      letGo,
+      (answer) => letGo(answer as Response),
       () => undefined,
     );
   };
   const signal = anySignal(callers, closing);
   try {
-    signal.throwIfAborted();
-    const response = await post(message, signal, own);
-    const { ok, status, headers } = response;
-    const type = headers.get("content-type") ?? "none";
-    if (!ok) {
-      const body = await readRefusal(response);
-      const answer = await readAnswer(new Response(body), id);
-      if (answer?.error) return await resultIn({ createError }, answer);
-      throw new RefusedRequest(status, body);
-    }
-    if (!/^(?:application\/json|text\/event-stream)\b/i.test(type))
-      throw new RefusedRequest(status, "", `Unexpected content type: ${type}`);
-    const answer = await readAnswer(response, id, answerServer);
+    const sent = await post(message, signal, own, answerServer);
+    const answer = sent instanceof Response ? await readResponse(sent, id, answerServer) : sent;
     return await resultIn({ createError }, answer);
   } catch (error) {
     if (failure !== undefined) throw failure;
@@ -168,6 +165,24 @@ async function sendRequest(
     throw await createError({ message: "Request was aborted", cause: callers.reason as unknown });
   }
 }
+
+async function readResponse(...[response, id, onOther]: Parameters<typeof readAnswer>) {
+  const { ok, status, headers } = response;
+  const type = headers.get("content-type") ?? "none";
+  if (!ok) {
+    const body = await readRefusal(response);
+    const answer = await readAnswer(new Response(body), id);
+    const isNamed = answer?.id != null || status < 500;
+    if (answer?.error && isNamed && !isOfGate(status)) return answer;
+    throw new RefusedRequest(status, body);
+  }
+  if (!/^(?:application\/json|text\/event-stream)\b/i.test(type))
+    throw new RefusedRequest(status, "", `Unexpected content type: ${type}`);
+  return await readAnswer(response, id, onOther);
+}
+
+/** Whether something refuses with this status that stands before the server's methods. */
+export const isOfGate = (status: number) => [401, 403, 429].includes(status);
 
 const withToken = (params: object | undefined, progressToken: string) => ({
   ...params,
