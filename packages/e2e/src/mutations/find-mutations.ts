@@ -6,6 +6,8 @@ export interface Mutation {
   readonly end: number;
   /** What stands in the place of the text from `start` to `end`. */
   readonly text: string;
+  /** Runs whenever the place does. A literal that is a key has none. */
+  readonly around?: { readonly start: number; readonly end: number; readonly isStatement: boolean };
 }
 
 interface Node {
@@ -32,17 +34,45 @@ const otherOperators: Readonly<Record<string, string>> = {
 /** Every one-line fault that this program knows how to make in a TypeScript source. */
 export function findMutations(source: string): Mutation[] {
   const found: Mutation[] = [];
-  const visit = (value: unknown): void => {
-    if (Array.isArray(value)) return value.forEach(visit);
+  const visit = (value: unknown, key = ""): void => {
+    if (Array.isArray(value)) return value.forEach((each) => visit(each));
     if (!isNode(value)) return;
     // Types do nothing at run time.
     if (value.type.startsWith("TS") && !("expression" in value)) return;
-    found.push(...mutationsOf(value, source));
-    Object.values(value).forEach(visit);
+    const { start, end, type } = value;
+    const around = key === "key" ? {} : { around: { start, end, isStatement: isStatement(type) } };
+    found.push(...mutationsOf(value, source).map((mutation) => ({ ...around, ...mutation })));
+    for (const [name, member] of Object.entries(value)) visit(member, name);
   };
   visit(parseAst(source, { lang: "ts" }));
   return found.filter(({ start, end }) => !source.slice(start, end).includes("\n"));
 }
+
+/**
+ * @param note what notes that a place runs: an expression, by the number of the place
+ * @returns the source, which notes each of the places that run
+ */
+export function notePlaces(
+  source: string,
+  places: readonly Mutation[],
+  note: (place: number) => string,
+): string {
+  const marks = places.flatMap(({ around }, place) => {
+    if (around === undefined) return [];
+    const { start, end, isStatement } = around;
+    const [open, between, close] = isStatement ? ["{ ", "; ", " }"] : ["(", ", (", "))"];
+    // Where one ends and another begins the end comes first; of two at one place, the outer begins first and ends last.
+    return [
+      { at: start, order: source.length - (end - start), text: `${open}${note(place)}${between}` },
+      { at: end, order: end - start - source.length, text: close },
+    ];
+  });
+  return marks
+    .toSorted((a, b) => b.at - a.at || b.order - a.order)
+    .reduce((noted, { at, text }) => noted.slice(0, at) + text + noted.slice(at), source);
+}
+
+const isStatement = (type: string) => type === "ExpressionStatement" || type === "ReturnStatement";
 
 function mutationsOf(node: Node, source: string): Mutation[] {
   const { start, end } = node;
@@ -65,7 +95,8 @@ function mutationsOf(node: Node, source: string): Mutation[] {
     case "ConditionalExpression": {
       const test = node["test"] as Node;
       const text = `!(${source.slice(test.start, test.end)})`;
-      return [{ start: test.start, end: test.end, text }];
+      const around = { start: test.start, end: test.end, isStatement: false };
+      return [{ start: test.start, end: test.end, text, around }];
     }
     case "Literal": {
       const { value } = node;

@@ -1,19 +1,21 @@
 /**
  * `npm run lab -- mutations [--packages sessions] [--count 60] [--from 0] [--seed 30] [--commit HEAD] [--projects units]
  * [--json]`: makes one-line faults at random places of packages (core, sessions, ai-sdk), one at a time, and says of each
- * which test caught it, or that none did. Each is asked first of the tests of its room, then of all that import its file.
- * The same seed gives the same faults, so that several programs share them by `--from`. Before the tests had projects
- * for several packages, `--projects` were those of packages: `core,ai-sdk`. It works in a clone, and exits with 1 when
- * the tests fail without a fault.
+ * which test caught it, or that none did. One run without faults notes which test files run each place: these
+ * alone are asked, those of its room first. The same seed gives the same faults, so that several programs
+ * share them by `--from`. Before the tests had projects for several packages, `--projects` were those of packages:
+ * `core,ai-sdk`. It works in a clone, and exits with 1 when the tests fail without a fault.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs, promisify, stripVTControlCharacters } from "node:util";
+import { parseArgs } from "node:util";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
-import { findMutations, type Mutation } from "./find-mutations.ts";
+import { findMutations } from "./find-mutations.ts";
+import { noteTests, type Place } from "./note-tests.ts";
+import { type Failure, openTests } from "./warm-tests.ts";
 
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "--"),
@@ -27,26 +29,15 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
-/** A fault may make a test wait for ever. Without a fault the tests take a third of it. */
-let limitMs = 1_800_000;
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const clone = mkdtempSync(join(tmpdir(), "mutations-"));
-const run = promisify(execFile);
-let stop = () => true;
-process.on("exit", () => {
-  stop();
-  rmSync(clone, { recursive: true, force: true });
-});
+process.on("exit", () => rmSync(clone, { recursive: true, force: true }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 execFileSync("git", ["clone", "--quiet", "--no-checkout", root, clone]);
 const commit = execFileSync("git", ["rev-parse", values.commit], { cwd: root, encoding: "utf8" });
 execFileSync("git", ["checkout", "--quiet", "--detach", commit.trim()], { cwd: clone });
 execFileSync("pnpm", ["install", "--prefer-offline", "--silent"], { cwd: clone, stdio: "ignore" });
-
-interface Place extends Mutation {
-  readonly path: string;
-}
 
 const mutated = values.packages.split(",").map((name) => `packages/${name}/src`);
 const sources = execFileSync("git", ["ls-files", ...mutated], { cwd: clone, encoding: "utf8" })
@@ -63,87 +54,76 @@ const chosen = Array.from(
   () => places.splice(Math.floor(random() * places.length), 1)[0]!,
 ).slice(from);
 
-const files = [...new Set(chosen.map(({ path }) => path))];
-const startedAt = Date.now();
-const broken =
-  files.length === 0 ? undefined : await failure(["related", ...files], async () => undefined);
-if (broken !== undefined) {
-  console.error(`The tests fail without a fault: ${broken}`);
+const tests = await openTests(clone, values.projects.split(","));
+const noted = await noteTests(clone, tests, chosen);
+if ("failure" in noted) {
+  console.error(`The tests fail without a fault: ${noted.failure.told}`);
   process.exit(1);
 }
-limitMs = Math.max(120_000, 3 * (Date.now() - startedAt));
 
+/** What caught the last fault of a folder comes first. */
+const lastCatches = new Map<string, string>();
 const rows = [];
-for (const [index, { path, start, end, text }] of chosen.entries()) {
-  const file = join(clone, path);
-  const source = readFileSync(file, "utf8");
+for (const [index, place] of chosen.entries()) {
+  const { path, start, end, text } = place;
+  const source = readFileSync(join(clone, path), "utf8");
   const faulty = source.slice(0, start) + text + source.slice(end);
-  writeFileSync(file, faulty);
-  // Most faults end in their room.
-  const room = [`${dirname(path)}/`, `packages/ai-sdk/test/${basename(dirname(path))}/`];
-  const withoutFault = async (work: () => Promise<unknown>) => {
-    writeFileSync(file, source);
-    const result = await work();
-    writeFileSync(file, faulty);
-    return result;
+  const write = (content: string) => {
+    writeFileSync(join(clone, path), content);
+    tests.changed(path);
   };
-  const caughtBy =
-    (await failure(["run", ...room], withoutFault)) ??
-    (await failure(["related", path], withoutFault));
-  writeFileSync(file, source);
+  write(faulty);
+  const files = inOrder(noted.testsOf[index]!, dirname(path));
+  const failure = await failureOf(files, write, { source, faulty });
+  write(source);
+  if (failure?.file !== undefined) lastCatches.set(dirname(path), failure.file);
   const line = source.slice(0, start).split("\n").length;
   const lineOf = (of: string) => of.split("\n")[line - 1]!.trim();
+  const caughtBy = failure?.told;
   const row = { place: `${path}:${line}`, before: lineOf(source), after: lineOf(faulty), caughtBy };
   rows.push(row);
-  const outcome = caughtBy === undefined ? "SURVIVED" : "found";
+  const outcome = caughtBy === undefined ? `SURVIVED ${files.length} files` : "found";
   console.error(
     `${from + index} ${outcome} ${row.place}: ${row.before} → ${row.after} ${caughtBy ?? ""}`,
   );
 }
+await tests.close();
 const caught = rows.filter(({ caughtBy }) => caughtBy !== undefined).length;
 const seed = Number(values.seed);
 if (values.json) console.log(JSON.stringify({ seed, from, possible, caught, rows }, null, 2));
 else console.log(`seed ${seed}: ${caught} of ${rows.length} faults found, of ${possible} possible`);
+// A test that fails sets it.
+process.exit(0);
 
-/**
- * Runs tests until one fails, in a file that fails by itself as well, and not without the fault: a busy machine makes
- * tests fail, too.
- *
- * @returns which; `undefined` if all pass
- */
-async function failure(
-  tests: readonly string[],
-  withoutFault: (work: () => Promise<unknown>) => Promise<unknown>,
-): Promise<string | undefined> {
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    const told = await firstFailure(tests);
-    const [, file] = /^\|[^|]+\| (\S+)/.exec(told ?? "") ?? [];
-    if (file === undefined) return told;
-    const again = await firstFailure(["run", file]);
-    const isFaults =
-      again !== undefined && (await withoutFault(() => firstFailure(["run", file]))) === undefined;
-    if (isFaults) return told;
-  }
-  return undefined;
+function inOrder(files: readonly string[], folder: string): string[] {
+  const room = [`${folder}/`, `packages/ai-sdk/test/${basename(folder)}/`];
+  const rank = (file: string) => {
+    if (lastCatches.get(folder) === file) return 0;
+    return room.some((path) => file.startsWith(path)) ? 1 : 2;
+  };
+  const times = tests.durations;
+  return files.toSorted((a, b) => rank(a) - rank(b) || times.get(a)! - times.get(b)!);
 }
 
-async function firstFailure(tests: readonly string[]): Promise<string | undefined> {
-  const projects = values.projects.split(",").flatMap((name) => ["--project", name]);
-  const given = [...tests, "--run", ...projects, "--passWithNoTests", "--bail", "1"];
-  const options = {
-    cwd: clone,
-    timeout: limitMs,
-    killSignal: "SIGKILL",
-    maxBuffer: 2 ** 28,
-  } as const;
-  const running = run("pnpm", ["exec", "vitest", ...given, "--reporter", "dot"], options);
-  stop = () => running.child.kill();
-  try {
-    await running;
-    return undefined;
-  } catch (error) {
-    const { killed, stdout, stderr } = error as { killed: boolean; stdout: string; stderr: string };
-    const [, told] = /FAIL +(.+)/.exec(stripVTControlCharacters(`${stdout}${stderr}`)) ?? [];
-    return told ?? (killed ? "tests that hang" : "tests that do not start");
+/**
+ * Runs test files until one fails which fails by itself as well, and not without the fault: a busy machine makes tests
+ * fail, too.
+ */
+async function failureOf(
+  files: readonly string[],
+  write: (content: string) => void,
+  { source, faulty }: { readonly source: string; readonly faulty: string },
+): Promise<Failure | undefined> {
+  if (files.length === 0) return undefined;
+  const limitMs = 120_000 + 3 * files.reduce((sum, file) => sum + tests.durations.get(file)!, 0);
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const failure = await tests.run(files, limitMs);
+    if (failure?.file === undefined) return failure;
+    const again = await tests.run([failure.file], limitMs);
+    write(source);
+    const without = again && (await tests.run([failure.file], limitMs));
+    write(faulty);
+    if (again !== undefined && without === undefined) return failure;
   }
+  return undefined;
 }

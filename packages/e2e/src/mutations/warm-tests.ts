@@ -1,0 +1,116 @@
+import type { ChildProcess } from "node:child_process";
+import { subscribe } from "node:diagnostics_channel";
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Reporter, TestModule, TestSpecification } from "vitest/node";
+
+/** The tests of a clone, in one vitest for all runs: it compiles a source again only when that has changed. */
+export interface WarmTests {
+  /**
+   * Runs test files in their order, until one fails.
+   *
+   * @param files paths in the clone
+   * @returns what failed; `undefined` if all pass
+   */
+  run(files: readonly string[], limitMs?: number): Promise<Failure | undefined>;
+  /** The test files that import one of these sources. */
+  importing(sources: readonly string[]): Promise<string[]>;
+  /** A source of the clone has changed. */
+  changed(path: string): void;
+  /** How long each test file took when it passed last, in milliseconds. */
+  readonly durations: ReadonlyMap<string, number>;
+  close(): Promise<void>;
+}
+
+export interface Failure {
+  /** Without one the tests hang, or an error is no test's. */
+  readonly file?: string;
+  readonly told: string;
+}
+
+export async function openTests(clone: string, projects: readonly string[]): Promise<WarmTests> {
+  process.chdir(clone);
+  const durations = new Map<string, number>();
+  let failure: Failure | undefined;
+  const onTestModuleEnd = (module: TestModule) => {
+    const file = relative(clone, module.moduleId);
+    if (module.state() === "passed") durations.set(file, module.diagnostic().duration);
+    if (module.state() !== "failed") return;
+    const [test] = module.children.allTests("failed");
+    failure ??= { file, told: `${file} > ${test?.fullName ?? "does not start"}` };
+  };
+  const vitest = await openVitest(clone, projects, { onTestModuleEnd });
+  const workers = watchProcesses();
+
+  return {
+    durations,
+    async importing(sources) {
+      vitest.config.related = sources.map((path) => join(clone, path));
+      const specifications = await vitest.getRelevantTestSpecifications();
+      return specifications.map(({ moduleId }) => relative(clone, moduleId));
+    },
+    async run(files, limitMs = 2 ** 31 - 1) {
+      const all = await vitest.globTestSpecifications();
+      failure = undefined;
+      let hangs = false;
+      const limit = setTimeout(() => {
+        hangs = true;
+        void vitest.cancelCurrentRun("test-failure");
+        for (const worker of workers) worker.kill("SIGKILL");
+      }, limitMs);
+      const { unhandledErrors } = await vitest.runTestSpecifications(
+        files.flatMap(
+          (file) => all.find(({ moduleId }) => relative(clone, moduleId) === file) ?? [],
+        ),
+      );
+      clearTimeout(limit);
+      if (hangs) return { told: "tests that hang" };
+      const [error] = unhandledErrors;
+      return failure ?? (error === undefined ? undefined : { told: messageOf(error) });
+    },
+    changed: (path) => vitest.invalidateFile(join(clone, path)),
+    close: async () => await vitest.close(),
+  };
+}
+
+/** The clone's own vitest. It runs files in the given order, and stops at the first failure. */
+async function openVitest(clone: string, projects: readonly string[], reporter: Reporter) {
+  const entry = createRequire(join(clone, "package.json")).resolve("vitest/node");
+  const { createVitest, BaseSequencer } = (await import(
+    pathToFileURL(entry).href
+  )) as typeof import("vitest/node");
+  class AsGiven extends BaseSequencer {
+    override sort(files: TestSpecification[]) {
+      return Promise.resolve(files);
+    }
+  }
+  const vitest = await createVitest("test", {
+    root: clone,
+    watch: false,
+    project: [...projects],
+    reporters: [reporter],
+    sequence: { sequencer: AsGiven },
+    maxWorkers: availableParallelism(),
+    bail: 1,
+  });
+  await vitest.standalone();
+  return vitest;
+}
+
+/** The processes that this one has started, and that live. */
+function watchProcesses(): ReadonlySet<ChildProcess> {
+  const live = new Set<ChildProcess>();
+  subscribe("child_process", (message) => {
+    const { process: started } = message as { process: ChildProcess };
+    live.add(started);
+    started.once("exit", () => live.delete(started));
+  });
+  return live;
+}
+
+function messageOf(error: unknown): string {
+  const { message } = error as { message?: unknown };
+  return String(message ?? error).split("\n")[0]!;
+}
