@@ -2,14 +2,12 @@ import { McpSessionError } from "@durable-mcp/core";
 import { type Connections, describeDeclared } from "../declare/mcp-connection.ts";
 import type { OfferedTool } from "../tools/offered-tool.ts";
 import { checkOptions } from "../base/check-options.ts";
+import { type Lend, lentMethods } from "../base/loaded-later.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { createTools } from "./offer-in-run.ts";
 import { type RunInternals, runInternalsOf, withInternals } from "./run-internals.ts";
 import { type RunOptions, runSchema } from "./run-options.ts";
 import type { FacedRun, ToolFace } from "./tool-face.ts";
-
-/** Calls `use` with the run of the time, which lasts until `use` is done. */
-type Lend = <T>(use: (run: ConnectionRun) => Promise<T>) => Promise<T>;
 
 /**
  * A run that borrows another one for each use. Its tools can be called even after the run that listed them
@@ -19,79 +17,51 @@ type Lend = <T>(use: (run: ConnectionRun) => Promise<T>) => Promise<T>;
  * @param face of the current runs
  */
 export function createLentRun(
-  lend: Lend,
+  lend: Lend<ConnectionRun>,
   declared: () => Connections,
   own: Pick<ConnectionRun, "client" | "fetch" | "dispose">,
   face: ToolFace | undefined,
 ): ConnectionRun {
-  /** These methods, each called on the part of the current run. */
-  const forward = <PART extends object, NAME extends keyof PART>(
-    partOf: (run: ConnectionRun) => PART,
-    names: readonly NAME[],
-  ) => {
-    const entries = names.map((name) => {
-      const call = (...args: unknown[]) =>
-        lend(async (run) => await (partOf(run)[name] as Method)(...args));
-      return [name, call] as const;
-    });
-    return Object.fromEntries(entries) as Pick<PART, NAME>;
-  };
   const lendInternals = createLentInternals(lend);
-  const faced = face && lendFace(lend, lendInternals, face);
   const enter: ConnectionRun["enter"] = (use, options) => lendForRun(lend, use, options);
+  const resume: FacedRun["waiting"]["resume"] = async (messages, options) => ({
+    ...(await lend((run) => (run as FacedRun).waiting.resume(messages, options))),
+    // They outlive the run of the time.
+    tools: options.tools,
+  });
   const run: ConnectionRun = {
     ...own,
+    ...lentMethods(
+      ["instructions", "call", "info", "status", "restart", "clearTools", "ready"],
+      lend,
+    ),
+    ...(face && { tools: createTools(face, lendInternals) }),
     get connections() {
       return describeDeclared(declared());
     },
     named: {
-      ...forward((current) => current.named, namedMethods),
+      ...lentMethods(["create", "find", "list", "end"], (use) => lend(({ named }) => use(named))),
       run: (name, use, options) => enter(({ named }) => named.run(name, use, options)),
     },
     waiting: {
-      ...forward((current) => current.waiting, waitingMethods),
-      ...(faced && { resume: faced.resume }),
+      ...lentMethods(["list", "find", "answer", "check", "withdraw"], (use) =>
+        lend(({ waiting }) => use(waiting)),
+      ),
+      ...(face && { resume }),
     },
-    ...forward((current) => current, ownMethods),
-    ...(faced && { tools: faced.tools }),
     enter,
     [Symbol.asyncDispose]: own.dispose,
   };
   return withInternals(run, lendInternals);
 }
 
-type Method = (...args: unknown[]) => unknown;
-const namedMethods = ["create", "find", "list", "end"] as const;
-const waitingMethods = ["list", "find", "answer", "check", "withdraw"] as const;
-const ownMethods = [
-  ...(["instructions", "call", "info", "status"] as const),
-  ...(["restart", "clearTools", "ready"] as const),
-] as const;
-
-/** What a face has made of the run of the time. */
-function lendFace(
-  lend: Lend,
-  lendInternals: ReturnType<typeof runInternalsOf>,
-  face: ToolFace,
-): Pick<FacedRun, "tools"> & Pick<FacedRun["waiting"], "resume"> {
-  return {
-    tools: createTools(face, lendInternals),
-    async resume(messages, options) {
-      const resumed = await lend((run) => (run as FacedRun).waiting.resume(messages, options));
-      // They outlive the run of the time.
-      return { ...resumed, tools: options.tools };
-    },
-  };
-}
-
 type LendTool = OfferedTool["lend"];
 
 /** The internals of a run of the time, whose tools can be called even after its end. */
-function createLentInternals(lend: Lend) {
+function createLentInternals(lend: Lend<ConnectionRun>): Lend<RunInternals> {
   const known = new WeakMap<RunInternals, RunInternals>();
   const listings = createListings();
-  const lendOwn = <T>(use: (of: RunInternals) => Promise<T>) =>
-    lend((current) => runInternalsOf(current)(use));
+  const lendOwn: Lend<RunInternals> = (use) => lend((current) => runInternalsOf(current)(use));
   const lent = (of: RunInternals): RunInternals => ({
     ...of,
     async offer(options, list) {
@@ -108,7 +78,7 @@ function createLentInternals(lend: Lend) {
       );
     },
   });
-  return <T>(use: (of: RunInternals) => Promise<T>): Promise<T> =>
+  return (use) =>
     lendOwn(async (of) => {
       const own = known.get(of) ?? lent(of);
       known.set(of, own);
@@ -187,7 +157,7 @@ function createListings() {
 
 /** Lends a run until it is over, which is later than its call if it gives back a stream. */
 async function lendForRun<T>(
-  lend: Lend,
+  lend: Lend<ConnectionRun>,
   use: (run: ConnectionRun) => T | PromiseLike<T>,
   options: RunOptions = {},
 ): Promise<T> {
@@ -195,14 +165,12 @@ async function lendForRun<T>(
   const given = Promise.withResolvers<T>();
   const lending = lend(async (run) => {
     const over = Promise.withResolvers<void>();
-    const running = run.enter(use, {
-      async onClose() {
-        over.resolve();
-        await onClose?.();
-      },
-    });
-    given.resolve(running);
-    await running;
+    const close = async () => {
+      over.resolve();
+      await onClose?.();
+    };
+    given.resolve(run.enter(use, { onClose: close }));
+    await given.promise;
     await over.promise;
   });
   // Nothing could be lent, or the run has failed.

@@ -1,4 +1,5 @@
 import { checkOptions, isPromise } from "../base/check-options.ts";
+import type { Lend } from "../base/loaded-later.ts";
 import { createMakeTools, type ListTools, offerStandIn, offerTools } from "../tools/offer-tools.ts";
 import { createOfferedTool } from "../tools/create-offered-tool.ts";
 import { asOffered, type OfferedTool, offeredToolOf } from "../tools/offered-tool.ts";
@@ -90,7 +91,7 @@ function createToolOffers(
 /** `tools` of a run: those of its connections as a face makes them, by their names for the model. */
 export function createTools(
   face: Pick<ToolFace, "dress">,
-  lend: (use: (of: Pick<ToolOffers, "offer">) => Promise<ToolsByName>) => Promise<ToolsByName>,
+  lend: Lend<Pick<ToolOffers, "offer">>,
 ): FacedRun["tools"] {
   return async (options) =>
     await lend(async ({ offer }) => {

@@ -1,3 +1,4 @@
+import type { Lend } from "../base/loaded-later.ts";
 import type { OnSession, Resumption } from "../waiting/resumption.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import type { ToolOffers } from "./offer-in-run.ts";
@@ -13,22 +14,16 @@ export interface RunInternals extends ToolOffers, Pick<ConnectionUses, "find"> {
   readonly begin: (onUnavailable: "omit" | "throw" | undefined) => Promise<void>;
 }
 
-/**
- * Calls `use` with the internals of a run. A run that borrows others lends those of the one that is current,
- * which lasts until `use` is done.
- */
-type LendInternals = <T>(use: (internals: RunInternals) => Promise<T>) => Promise<T>;
-
-/** The member of a run with its internals. A copy of the run has it too. */
+/** The member of a run with its internals. A copy of the run has it too. One that borrows others lends theirs. */
 const internalsKey = Symbol("durable-mcp.run");
 
-export function withInternals<RUN extends object>(run: RUN, lend: LendInternals): RUN {
+export function withInternals<RUN extends object>(run: RUN, lend: Lend<RunInternals>): RUN {
   return Object.assign(run, { [internalsKey]: lend });
 }
 
 /** @throws {TypeError} for a run of another copy of this package */
-export function runInternalsOf(run: ConnectionRun<any>): LendInternals {
-  const found = (run as { [internalsKey]?: LendInternals })[internalsKey];
+export function runInternalsOf(run: ConnectionRun<any>): Lend<RunInternals> {
+  const found = (run as { [internalsKey]?: Lend<RunInternals> })[internalsKey];
   if (found !== undefined) return found;
   throw new TypeError(
     "The run was not made by this copy of @durable-mcp/sessions. Install that package once.",
