@@ -2,7 +2,7 @@ import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult, ServerTool } from "../base/mcp-client.ts";
 import type { NotedCall } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { boundedCall, progressObserver } from "./call-tool.ts";
 import { signInWords } from "./stand-in-words.ts";
 import { refuseUnapproved, whileAllowed } from "./tool-approval.ts";
@@ -40,7 +40,7 @@ interface BeginParts {
 
 /** Sends the first leg of a call, or finds out that it was sent before. */
 export async function beginCall(
-  connection: LiveConnection,
+  connection: UsedConnection,
   { tool, isStandIn, execute }: BeginParts,
   { mayPark, abortSignal, timeoutMs, onProgress, ...called }: BegunCall,
 ): Promise<Begun> {

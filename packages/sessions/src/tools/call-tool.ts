@@ -13,7 +13,7 @@ import type { CallEnvelope, NotedCall, NotingClient } from "../connection/call-e
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import { isToolError } from "../connection/connection-secrets.ts";
 import type { ClientConnectionTimeouts } from "../declare/connection-options.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { callTimeoutMs } from "../declare/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
 import { withOwnMethods, withSessionErrors } from "../events/client-errors.ts";
@@ -28,7 +28,7 @@ import type { ToolProgress } from "../declare/tool-options.ts";
  * @param waited of a model's call that has waited for a sign-in
  */
 export async function callTool(
-  connection: LiveConnection,
+  connection: UsedConnection,
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
   options: CallOptions = {},
@@ -56,7 +56,7 @@ export async function callTool(
 
 /** The connection's `onProgress` for one call. */
 export function progressObserver(
-  { name: connection, principal, definition, abortSignal }: LiveConnection,
+  { name: connection, principal, definition, abortSignal }: UsedConnection,
   tool: string,
   toolCallId?: string,
 ): ObserveProgress | undefined {
@@ -104,7 +104,7 @@ export interface CallOptions {
  * @param attempt makes the call once on a client of the connection
  */
 export async function boundedCall<T>(
-  connection: LiveConnection,
+  connection: UsedConnection,
   { tool, input, modelInput = input, park, ...envelope }: ToolCall,
   attempt: (signal: AbortSignal | undefined, call: NotedCall) => PromiseLike<T>,
   { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
@@ -161,7 +161,7 @@ export async function boundedCall<T>(
  * of an error, with which clients get it: so they do not check it as the tool's output.
  */
 export async function ownResult<T>(
-  { pausing, takesNotes }: Pick<LiveConnection, "pausing" | "takesNotes">,
+  { pausing, takesNotes }: Pick<UsedConnection, "pausing" | "takesNotes">,
   envelope: CallEnvelope,
   call: (noted: Pick<NotedCall, "notes">) => PromiseLike<T>,
 ): Promise<T> {
@@ -188,7 +188,7 @@ const clientsInUse = new WeakMap<McpClient, McpClient>();
  * of any method is reported. The same one for the same client.
  */
 export function clientForUse(
-  { trace, tell, pausing, takesNotes }: LiveConnection,
+  { trace, tell, pausing, takesNotes }: UsedConnection,
   client: NotingClient,
 ): McpClient {
   const known = clientsInUse.get(client);

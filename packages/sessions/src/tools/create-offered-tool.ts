@@ -7,7 +7,7 @@ import {
 import type { McpClient, ServerTool } from "../base/mcp-client.ts";
 import { type NotedCall, notReplayed, type NotingClient } from "../connection/call-envelope.ts";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { makesTools } from "../connection/split-connection.ts";
 import {
   type DeclaredServer,
@@ -32,7 +32,7 @@ export interface OfferedParts {
 }
 
 /** A tool that a connection offers. */
-export function createOfferedTool(connection: LiveConnection, parts: OfferedParts): OfferedTool {
+export function createOfferedTool(connection: UsedConnection, parts: OfferedParts): OfferedTool {
   const { name, listed, isStandIn = false } = parts;
   const { lossNotices, signIn, definition } = connection;
   const declared = definition as DeclaredServer;
@@ -97,7 +97,7 @@ function tellSchema(client: McpClient, listed: ServerTool): void {
 }
 
 /** The tool on the client of the time. */
-function bindTool(connection: LiveConnection, listed: ServerTool) {
+function bindTool(connection: UsedConnection, listed: ServerTool) {
   const { name } = listed;
   const { outputSchema } = schemaOf(connection.definition.options.schemas, name);
   let told: NotingClient | undefined;
@@ -130,7 +130,7 @@ function schemaOf(schemas: unknown, tool: string): { readonly outputSchema?: unk
 type Bound = ReturnType<typeof bindTool>;
 
 function createCall(
-  connection: LiveConnection,
+  connection: UsedConnection,
   tool: ServerTool,
   bound: Bound,
   replay: OfferedTool["replay"],
@@ -166,11 +166,11 @@ function createCall(
   };
 }
 
-export function mayWait({ pausing, signIn }: LiveConnection): boolean {
+export function mayWait({ pausing, signIn }: UsedConnection): boolean {
   return pausing !== undefined || signIn?.park !== undefined;
 }
 
-function createReplay(connection: LiveConnection, bound: Bound): OfferedTool["replay"] {
+function createReplay(connection: UsedConnection, bound: Bound): OfferedTool["replay"] {
   // The server would get the call.
   if (!mayWait(connection) || !connection.takesNotes) return undefined;
   const { lossNotices, restoreError, abortSignal: over } = connection;

@@ -1,25 +1,25 @@
 import { isRecord, listTools } from "@durable-mcp/core/internal";
 import type { McpClient, ServerTool } from "../base/mcp-client.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 
 /** Connections of this step whose filters were compared with the server's tools. */
-const compared = new WeakSet<LiveConnection>();
+const compared = new WeakSet<UsedConnection>();
 
 /** Listings under way. Those who come meanwhile wait for the same one. */
-const listings = new WeakMap<LiveConnection, Promise<readonly ServerTool[]>>();
+const listings = new WeakMap<UsedConnection, Promise<readonly ServerTool[]>>();
 
 /**
  * Lists the server's tools that a connection offers, by its filter and its schemas. Names in them that the
  * server has no tool for are told once a step, because a tool of that name is missing, or not blocked. So are tools
  * that only run as tasks, which are not offered.
  */
-export async function listServerTools(connection: LiveConnection): Promise<ServerTool[]> {
+export async function listServerTools(connection: UsedConnection): Promise<ServerTool[]> {
   const listing = listings.get(connection) ?? listOnce(connection);
   listings.set(connection, listing);
   return withoutHidden(connection, await listing);
 }
 
-async function listOnce(connection: LiveConnection): Promise<readonly ServerTool[]> {
+async function listOnce(connection: UsedConnection): Promise<readonly ServerTool[]> {
   const list = async () => {
     const client = await connection.client();
     if (client.initializeResult.capabilities["tools"] == null) return [];
@@ -39,7 +39,7 @@ async function listOnce(connection: LiveConnection): Promise<readonly ServerTool
 /** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
 async function listAll(
   client: McpClient,
-  { name, listedTools, emit }: LiveConnection,
+  { name, listedTools, emit }: UsedConnection,
   signal: AbortSignal,
 ): Promise<readonly ServerTool[]> {
   return await listTools<ServerTool>(
@@ -49,7 +49,7 @@ async function listAll(
   );
 }
 
-function withoutHidden(connection: LiveConnection, listed: readonly ServerTool[]): ServerTool[] {
+function withoutHidden(connection: UsedConnection, listed: readonly ServerTool[]): ServerTool[] {
   const { options } = connection.definition;
   const { tools: filter = { block: [] }, schemas } = options;
   const [option, named] =
@@ -76,7 +76,7 @@ const needsTask = ({ execution }: Pick<ServerTool, "execution">) =>
   isRecord(execution) && execution["taskSupport"] === "required";
 
 function tellUnmatched(
-  { name: connection, emit }: LiveConnection,
+  { name: connection, emit }: UsedConnection,
   option: "tools.allow" | "tools.block" | "schemas",
   named: readonly string[],
   listed: readonly ServerTool[],

@@ -1,4 +1,4 @@
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { listServerTools } from "./list-server-tools.ts";
 import { createOfferedTool, mayWait, type OfferedParts } from "./create-offered-tool.ts";
 import type { OfferedTool } from "./offered-tool.ts";
@@ -13,9 +13,9 @@ interface MakeTools {
 }
 
 /** Gives tools of a connection. */
-export type ListTools = (connection: LiveConnection, make: MakeTools) => Promise<OfferedTool[]>;
+export type ListTools = (connection: UsedConnection, make: MakeTools) => Promise<OfferedTool[]>;
 
-export const createMakeTools = (connection: LiveConnection): MakeTools => ({
+export const createMakeTools = (connection: UsedConnection): MakeTools => ({
   async tool(listed) {
     const { name, definition } = connection;
     const own = await toolName(name, listed.name, definition.options);
@@ -25,7 +25,7 @@ export const createMakeTools = (connection: LiveConnection): MakeTools => ({
 });
 
 /** The tools that the connection's server lists. */
-export async function offerTools(connection: LiveConnection): Promise<OfferedTool[]> {
+export async function offerTools(connection: UsedConnection): Promise<OfferedTool[]> {
   const { name, definition } = connection;
   const listed = await listServerTools(connection);
   if (mayWait(connection)) followToolCalls();
@@ -50,7 +50,7 @@ export async function offerTools(connection: LiveConnection): Promise<OfferedToo
  * @param startUrl where the sign-in starts
  */
 export async function offerStandIn(
-  connection: LiveConnection,
+  connection: UsedConnection,
   startUrl?: string,
 ): Promise<OfferedTool> {
   if (connection.signIn?.park) followToolCalls();

@@ -1,6 +1,6 @@
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { CallToolResult, ServerTool } from "../base/mcp-client.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import type { LossNotice } from "../connection/loss-notice.ts";
 import type { SignIn } from "../connection/waiting-parts.ts";
 import type { Begun, BegunCall } from "./begin-call.ts";
@@ -88,7 +88,7 @@ export interface OfferedTool {
   /** Calls `use` with the tool in the run of the time, which lasts until `use` is done. @throws if there is none */
   lend<T>(use: (tool: OfferedTool) => Promise<T>): Promise<T>;
   /** Its connection, while its run lasts. */
-  readonly on: LiveConnection;
+  readonly on: UsedConnection;
 }
 
 /** The member of a framework's tool with what it was dressed of. A copy of the tool has it too, under any name. */

@@ -2,7 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { anySignal, isRecord } from "@durable-mcp/core/internal";
 import { isJson } from "../base/check-options.ts";
 import type { ToolOptions } from "../declare/tool-options.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { runOver } from "../events/connection-error.ts";
 
 type Provides = Pick<ToolOptions<any, any>, "providedArguments">;
@@ -16,7 +16,7 @@ type Provides = Pick<ToolOptions<any, any>, "providedArguments">;
  *   `CONNECTION_INVALID` for one that returns no JSON. Nothing was sent then
  */
 export async function withProvided(
-  connection: LiveConnection,
+  connection: UsedConnection,
   { tool, input, toolCallId }: { tool: string; input: unknown; toolCallId: string | undefined },
   callers: AbortSignal | undefined,
 ): Promise<{ input: unknown; secrets: string[] }> {

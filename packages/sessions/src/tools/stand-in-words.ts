@@ -1,11 +1,11 @@
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The name of the stand-in, after the connection's prefix. */
 const standInName = "sign_in";
 
 /** The stand-in as a server would list it, and its name for the model. */
-export async function describeStandIn({ name, definition }: LiveConnection) {
+export async function describeStandIn({ name, definition }: UsedConnection) {
   const { description, toolNames } = definition.options;
   // Without a prefix those of several connections would have one name.
   const names = toolNames?.prefix === false ? {} : { toolNames };

@@ -3,7 +3,7 @@ import { isRecord } from "@durable-mcp/core/internal";
 import type { CallToolResult } from "../base/mcp-client.ts";
 import { type CallEnvelope, isSameTool } from "../connection/call-envelope.ts";
 import type { JudgedTool, ToolApprovalCall, ToolApprovalStatus } from "../declare/tool-options.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { UsedConnection } from "../connection/used-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The use for which a call may need an approval, as AI SDK gives it to a tool. */
@@ -18,7 +18,7 @@ type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
  * The connection's `approval` for one of its tools. AI SDK 6 and 7 ask `needsApproval`; a call that is denied
  * gets that as its result.
  */
-export function createToolApproval(connection: LiveConnection, tool: JudgedTool) {
+export function createToolApproval(connection: UsedConnection, tool: JudgedTool) {
   const { approval } = connection.definition.options;
   // The session may have been replaced since the tool was listed, and the tool with it.
   const now = () => connection.toolNow?.(tool) ?? tool;
@@ -56,7 +56,7 @@ interface JudgedCall {
  * @param unasked the result where a person would have to be asked. @default it runs, because somebody was
  */
 async function refuse(
-  connection: LiveConnection,
+  connection: UsedConnection,
   tool: JudgedTool,
   { input, use }: JudgedCall,
   unasked?: CallToolResult,
@@ -69,7 +69,7 @@ async function refuse(
 
 /** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
 export const refuseUnapproved = async (
-  connection: LiveConnection,
+  connection: UsedConnection,
   tool: JudgedTool,
   input: unknown,
 ) => await refuse(connection, tool, { input }, unapproved);
@@ -80,7 +80,7 @@ export const refuseUnapproved = async (
  * @param before the tool when the call was approved, or needed no approval
  */
 export async function refuseChanged(
-  connection: LiveConnection,
+  connection: UsedConnection,
   [before, now]: readonly [before: JudgedTool, now: JudgedTool],
   call: JudgedCall,
 ): Promise<CallToolResult | undefined> {
@@ -89,7 +89,7 @@ export async function refuseChanged(
 
 /** For the envelope of a call that may run: if its tool changes before it goes out, `approval` decides again. */
 export function whileAllowed(
-  connection: LiveConnection,
+  connection: UsedConnection,
   tool: JudgedTool,
   call: JudgedCall,
 ): CallEnvelope["allowed"] {
@@ -100,7 +100,7 @@ export function whileAllowed(
 }
 
 async function judge(
-  { name, principal, abortSignal, definition }: LiveConnection,
+  { name, principal, abortSignal, definition }: UsedConnection,
   tool: JudgedTool,
   input: unknown,
   { toolCallId = "", messages = [] }: ApprovalUse = {},
