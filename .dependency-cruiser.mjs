@@ -6,7 +6,7 @@ const rooms =
   );
 
 /** Packages that bring sessions to a framework, to its pages, or to other programs. */
-const leaves = "ai-sdk langchain workflow gateway react".split(" ");
+const leaves = "ai-sdk langchain openai-agents workflow gateway react".split(" ");
 
 /** What a room of sessions may not import: the rooms above it. */
 const roomsLookDown = rooms.slice(0, -1).map((room, place) => ({

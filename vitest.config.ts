@@ -51,6 +51,7 @@ const unitPackages = [
   "sessions",
   "ai-sdk",
   "langchain",
+  "openai-agents",
   "gateway",
   "oauth",
   "cli",
@@ -176,7 +177,10 @@ const matrix = (isShare: boolean) => {
     project("processes", {
       ...realServers,
       include: [
-        ...filesOf([...processPackages, "langchain", "cli", "benchmarks"], inMatrix),
+        ...filesOf(
+          [...processPackages, "langchain", "openai-agents", "cli", "benchmarks"],
+          inMatrix,
+        ),
         "e2e/src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
         ownTests,
         "e2e/src/gateway/any-client.test.ts",

@@ -210,6 +210,7 @@ function linkDependencies(folder) {
     "gateway",
     "langchain",
     "oauth",
+    "openai-agents",
     "react",
     "stores",
     "testing",

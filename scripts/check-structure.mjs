@@ -59,7 +59,7 @@ const counts = [
   ["files of ai-sdk without chat", aiSdk.length, 28],
   ["internal values of all packages", sum(internalValues.map(([, count]) => count)), 140],
   ...internalValues.map(([file, count]) => [`  ${file}`, count]),
-  ...["ai-sdk", "langchain", "workflow"].map((leaf) => [
+  ...["ai-sdk", "langchain", "openai-agents", "workflow"].map((leaf) => [
     `internal values of sessions that ${leaf} takes`,
     takenBy(leaf),
     20,

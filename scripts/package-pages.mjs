@@ -35,6 +35,9 @@ export const packagePages = {
   oauth: pages("errors", { guides: "sign-in questions eve", reference: "events" }),
   server: pages("errors", { guides: "server choosing-a-store", reference: "events stores" }),
   langchain: pages("errors", { guides: "langchain connections questions long-calls sign-in" }),
+  "openai-agents": pages("errors", {
+    guides: "openai-agents connections questions long-calls sign-in",
+  }),
   workflow: pages("errors", {
     guides: "workflow connections questions long-calls sign-in sealing",
   }),

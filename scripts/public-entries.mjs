@@ -67,6 +67,7 @@ function byUse(one, other) {
     "react",
     "gateway",
     "langchain",
+    "openai-agents",
     "workflow",
     "server",
     "testing",

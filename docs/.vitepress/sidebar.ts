@@ -55,6 +55,7 @@ const guides = {
     "clients",
     "guides/gateway",
     "guides/langchain",
+    "guides/openai-agents",
     "guides/migrating",
     "guides/workflow",
     "guides/eve",

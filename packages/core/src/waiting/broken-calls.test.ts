@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { createGate, principal, url, watchStore } from "../../test/asking-server.ts";
 import { event, question, startStream } from "../../test/call-stream.ts";
-import { createMemoryStore } from "../index.ts";
+import { createMemoryStore, McpSessionError } from "../index.ts";
 import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "./index.ts";
 import type { createWaitingFetch } from "./steps/waiting-fetch.ts";
 
@@ -84,6 +84,20 @@ test.each([
     expect(refusing).toHaveBeenCalledTimes(times);
   },
 );
+
+// Its record stayed, and was found in place of the call that waits for the sign-in: its outcome was unknown.
+test("a call that has met a locked door leaves no record that was written first", async () => {
+  const { waiting } = startStream({ record: "first" });
+  const data = { reason: "authorization-required", connection: "lab", scopes: [] } as const;
+  const locked = new McpSessionError("AUTHORIZATION_REQUIRED", "Sign in.", { data });
+  const wrapped: ReturnType<typeof createWaitingFetch> = waiting.wrap(async () => {
+    throw locked;
+  });
+  const params = { name: "research", arguments: {} };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 0, method: "tools/call", params });
+  await expect(wrapped(url, { method: "POST", body }, { toolCallId: "1" })).rejects.toBe(locked);
+  expect(await waiting.list()).toEqual([]);
+});
 
 // Its id does not count, so it came again after its answer, and was answered again.
 test("a question that was cut off is asked when it has come whole", async () => {

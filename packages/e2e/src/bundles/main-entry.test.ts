@@ -39,8 +39,9 @@ test.each([
   "sessions/src/stdio",
   "langchain/src/index",
   "langchain/src/stdio",
+  "openai-agents/src/index",
 ])("%s loads nothing of AI SDK", async (entry) => {
-  const modules = await modulesOf(`../../../${entry}.ts`, [/^(@langchain\/|langchain)/]);
+  const modules = await modulesOf(`../../../${entry}.ts`, [/^(@langchain\/|langchain|@openai\/)/]);
   expect(modules.filter((module) => module.includes("/sessions/src/")).length).toBeGreaterThan(20);
   const isAiSdk = /node_modules\/(ai|@ai-sdk\/[^/]+)\/|\/packages\/ai-sdk\/|^(ai|@ai-sdk\/.*)$/;
   expect(modules.filter((module) => isAiSdk.test(module))).toEqual([]);

@@ -73,6 +73,11 @@ const own: readonly Project[] = [
       "@modelcontextprotocol/sdk",
     ],
   },
+  {
+    name: "openai-agents",
+    own: ["openai-agents", "stores"],
+    others: ["@openai/agents", "@modelcontextprotocol/client", "zod"],
+  },
   { name: "oauth", own: ["oauth", "ai-sdk", "stores"], others: aiSdk },
   { name: "react", own: ["react", "core"], others: react, answer: asksAgain },
   {

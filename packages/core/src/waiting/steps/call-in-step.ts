@@ -39,6 +39,12 @@ interface CallParts {
   readonly notes: CallNotes;
 }
 
+/** Codes of a failure in which nothing was sent, or the server has refused the call unprocessed. */
+const notCarriedOut: ReadonlySet<unknown> = new Set([
+  ...["CONNECTION_UNAVAILABLE", "CONNECTION_INVALID", "PRINCIPAL_REQUIRED"],
+  ...["AUTHORIZATION_REQUIRED", "SESSION_LOST"],
+]);
+
 /** How long a slow answer is waited for within the step, in milliseconds. */
 const defaultAfterMs = 20_000;
 
@@ -135,7 +141,7 @@ function inStep(context: WaitingContext, parts: InStep) {
         record.stop();
         const { method } = message;
         const { code } = connectionBroke({ method, url, cause }) as { code?: unknown };
-        if (code === "CONNECTION_UNAVAILABLE") await record.forget();
+        if (notCarriedOut.has(code)) await record.forget();
         throw cause;
       }
     },

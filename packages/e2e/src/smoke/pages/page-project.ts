@@ -16,7 +16,7 @@ const others = [
   ...["ai", "@ai-sdk/mcp", "@ai-sdk/react", "react", "react-dom", "happy-dom", "zod"],
   ...["hono", "@hono/node-server"],
   ...["langchain", "@langchain/core", "@langchain/langgraph", "@langchain/mcp-adapters"],
-  ...["@langchain/anthropic", "@opentelemetry/api", "workflow", "eve"],
+  ...["@openai/agents", "@langchain/anthropic", "@opentelemetry/api", "workflow", "eve"],
   ...["@modelcontextprotocol/sdk", "@modelcontextprotocol/server", "@modelcontextprotocol/client"],
   ...["pg", "postgres", "redis", "@neondatabase/serverless", "@aws-sdk/client-dynamodb"],
   ...["aws-cdk-lib", "constructs"],

@@ -63,6 +63,12 @@ const byName: Record<string, (value: any, given: Given) => unknown> = {
       messages: [{ role: "user", content: "Hi" }],
     });
   },
+  // Of OpenAI Agents: the question waits.
+  turn: async (turn) => {
+    const { saved, held } = await turn("chat 2", undefined, "Order tea.");
+    check(held.length === 1, `${held.length} calls hold the agent up`);
+    check((await turn("chat 2", saved, "And?")).saved === saved, "it goes on");
+  },
   withTools: async (withTools) => {
     const run = { chatId: "chat 2", principal };
     const { result, sealed } = await withTools(run, undefined, countTools);

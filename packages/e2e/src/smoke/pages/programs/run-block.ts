@@ -26,6 +26,7 @@ const block = JSON.parse(readFileSync(join(folder, "block.json"), "utf8")) as Bl
 process.chdir(folder);
 const world = await startWorld();
 Object.assign(globalThis, { AI_SDK_DEFAULT_PROVIDER: provider });
+if (block.code.includes('"@openai/agents"')) await import("./agents-model.ts");
 const given = createGiven(world, block.code);
 const port = await freePort();
 Object.assign(process.env, {
