@@ -108,7 +108,8 @@ export {
   type WhileWaiting,
 } from "./messages/stop-when-waiting.ts";
 export type { ResumedMessages, RunWaiting } from "./messages/run-waiting.ts";
-export type { AnswerOptions } from "@durable-mcp/sessions";
+export type { AnswerOptions, NewsEntry, Watched, WatchOptions } from "@durable-mcp/sessions";
+export { type NewsUIPart, tellNews } from "./messages/news.ts";
 
 // Events and telemetry.
 export type {

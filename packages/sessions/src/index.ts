@@ -90,6 +90,7 @@ export {
 } from "./sessions/current-connections.ts";
 export type { ConnectionMode } from "./run/run-scope.ts";
 export type { AnswerOptions, RunWaiting } from "./waiting/run-waiting.ts";
+export type { NewsEntry, RunWatches, Watched, WatchOptions } from "./waiting/watches.ts";
 export type { PlaceEnd, Resumption, WaitingPlace } from "./waiting/resumption.ts";
 
 // Events and telemetry.

@@ -11,6 +11,7 @@ import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
 import { chatKey, type ChatUse } from "./before-call.ts";
+import { beginningWithNews, tellNews } from "../messages/news.ts";
 import { resumedChunks, tellSilentStep } from "../messages/ui-chunks.ts";
 
 /**
@@ -94,10 +95,12 @@ export async function openAnswer(
     const uiMessages = Array.isArray(given)
       ? [...(await open.resume(given as UIMessage[]))]
       : given;
+    const told = Array.isArray(uiMessages) ? tellNews(uiMessages) : uiMessages;
     const stream: ReadableStream<UIMessageChunk> = await ai.createAgentUIStream({
+      ...(told !== uiMessages && { originalMessages: uiMessages }),
       ...others,
       ...(abortSignal && { abortSignal }),
-      uiMessages,
+      uiMessages: told as unknown[],
       agent: open,
       // Even if there are none, because the agent's schema may require some.
       options: own,
@@ -105,6 +108,7 @@ export async function openAnswer(
     return {
       uiMessages,
       stream: stream
+        .pipeThrough(beginningWithNews(open.news))
         .pipeThrough(beginningWith(resumedChunks(given as UIMessage[], uiMessages)))
         .pipeThrough(tellSilentStep(uiMessages)),
     };

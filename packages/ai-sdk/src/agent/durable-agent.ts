@@ -26,6 +26,7 @@ import {
   type StopWhenWaitingOptions,
   type WhileWaiting,
 } from "../messages/stop-when-waiting.ts";
+import { newsMessages } from "../messages/news.ts";
 import { lastSpeaker } from "../messages/placeholders.ts";
 import type { OpenDurableAgent, Resuming, RuntimeContext } from "./open-durable-agent.ts";
 
@@ -228,7 +229,11 @@ function resumingCalls(prepareCall: PrepareCall | undefined, resuming: Resuming)
     const { waiting, tools, landing } = resuming;
     const whileWaiting = isInTool ? "hold" : resuming.whileWaiting;
     const stopped = { ...call, ...stopWhenWaiting({ stopWhen, prepareStep, whileWaiting }) };
-    if (!Array.isArray(messages)) return stopped;
+    if (!Array.isArray(messages)) {
+      const news = newsMessages(isInTool ? [] : await waiting.news());
+      const said = { role: "user", content: messages };
+      return news.length > 0 ? { ...stopped, [field]: [said, ...news] } : stopped;
+    }
 
     const resumed = await waiting.resume(messages, { tools, whileWaiting });
     const all = [...resumed.messages, ...landing.splice(0)];

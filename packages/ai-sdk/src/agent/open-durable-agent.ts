@@ -12,6 +12,7 @@ import type { chatKey, ChatUse } from "./before-call.ts";
 import type { OpenRun } from "../face/connection-run.ts";
 import type { RunWaiting } from "../messages/run-waiting.ts";
 import type { WhileWaiting } from "../messages/stop-when-waiting.ts";
+import type { NewsEntry } from "@durable-mcp/sessions";
 import { beginAgent, type AgentInTool } from "@durable-mcp/sessions/internal";
 
 export type RuntimeContext = Record<string, unknown>;
@@ -44,6 +45,12 @@ export class OpenDurableAgent<
 {
   readonly #run: OpenRun<any>;
   readonly #resuming: Resuming;
+  /**
+   * What watches have found, in this step.
+   *
+   * @internal
+   */
+  news: readonly NewsEntry[] = [];
   /** Under way. */
   #calls = 0;
   #isDisposed = false;
@@ -73,6 +80,7 @@ export class OpenDurableAgent<
     const { tools, whileWaiting, landing } = this.#resuming;
     const resumed = await this.waiting.resume(messages, { tools, whileWaiting });
     landing.push(...resumed.landing);
+    this.news = resumed.news;
     return resumed.messages;
   }
 

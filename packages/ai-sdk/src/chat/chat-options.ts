@@ -81,4 +81,12 @@ export interface ChatRoute<MESSAGE extends UIMessage = UIMessage, MORE extends o
   readonly DELETE: (request: Request) => Promise<Response>;
   /** What GET answers with, for a page that is made on the server. @throws {McpSessionError} `STORE_FAILED` */
   read(chat: string, use: { readonly principal: Principal }): Promise<ChatState<MESSAGE> & MORE>;
+  /**
+   * Has the agent go on, as `{}` does, for a worker that has seen news or a result (`check`). `options` gets a request
+   * that says nothing.
+   *
+   * @returns whether there was something to go on with, when the answer has ended
+   * @throws as the agent
+   */
+  goOn(chat: string, use: { readonly principal: Principal }): Promise<boolean>;
 }

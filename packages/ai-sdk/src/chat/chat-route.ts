@@ -33,7 +33,7 @@ export function createChatRoute<
 >(options: ChatRouteOptions<MESSAGE, MORE>): ChatRoute<MESSAGE, MORE> {
   const checked = checkOptions(schema, options);
   const context = chatsContextOf(checked.agent.sessions, "agent", "createDurableAgent");
-  return loadedLater<ChatRoute<any, any>>(["GET", "POST", "DELETE", "read"], async () =>
+  return loadedLater<ChatRoute<any, any>>(["GET", "POST", "DELETE", "read", "goOn"], async () =>
     (await import("./handle-chat.ts")).createChatHandlers(checked, context),
   );
 }

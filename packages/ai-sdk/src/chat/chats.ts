@@ -1,4 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
+import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { UIMessage, UIMessageChunk } from "ai";
 import type { ChatsContext } from "@durable-mcp/sessions/internal";
 import { answerChat } from "./answer-chat.ts";
@@ -67,8 +68,7 @@ export function createChats(
 
   /** Answers what the user has said, or goes on. @throws {ChatProblem} */
   async function answer(chat: Chat, asked: Asked, request: Request) {
-    const { said } = asked;
-    const { prefix, answers, stored } = await open(chat);
+    const [{ said }, { prefix, answers, stored }] = [asked, await open(chat)];
     for (let tries = 0; tries < maxTries; tries += 1) {
       const found = await answers.find();
       if (found?.state === "yes") {
@@ -76,8 +76,10 @@ export function createChats(
         if (said && own?.by === found.by && own.said === said.id) return own.stream;
         break;
       }
-      const [saved, waiting] = await Promise.all([stored.load(), found && waitingOf(chat)]);
-      const messages = nextMessages(withAnswer(saved, found, waiting), asked, found);
+      const mayWait = found ?? isToGoOn(asked);
+      const [saved, waiting] = await Promise.all([stored.load(), mayWait ? waitingOf(chat) : []]);
+      const before = withAnswer(saved, found, waiting);
+      const messages = nextMessages(before, { ...asked, news: waiting.some(hasNews) }, found);
       const unsaved = messages.filter((each) => each.role === "user" && !hasMessage(saved, each));
       const claimed = await answers.claim(found, unsaved);
       if (claimed === undefined) continue;
@@ -89,8 +91,7 @@ export function createChats(
           ...(await options.options?.(chat, request)),
           ...{ sessionId: chat.id, principal: chat.principal },
         }),
-        onError: (error) =>
-          onError(error) ?? "The answer broke off. The log of the server says why.",
+        onError: (error) => onError(error) ?? brokenOff,
       });
       const own = { by: claimed.by, said: said?.id, stream };
       live.set(prefix, own);
@@ -115,6 +116,12 @@ export function createChats(
   };
 }
 
+const isToGoOn = ({ said, approval }: Asked) => said === undefined && approval === undefined;
+/** Whether a watch has found something. */
+const hasNews = (entry: WaitingEntry) => "news" in entry && entry.news !== 0;
+
+const brokenOff = "The answer broke off. The log of the server says why.";
+
 /** Where a chat is kept. */
 async function openChat(
   chat: Chat,
@@ -135,7 +142,7 @@ async function openChat(
 /** The messages that an answer begins with. @throws {ChatProblem} if there is nothing to answer */
 function nextMessages(
   messages: readonly UIMessage[],
-  { said, approval }: Asked,
+  { said, approval, news }: Asked & { readonly news?: boolean },
   found: FoundAnswer | undefined,
 ): readonly UIMessage[] {
   if (approval) {
@@ -143,6 +150,7 @@ function nextMessages(
     if (approved === undefined) throw new ChatProblem("not-waiting");
     return nextMessages(approved, {}, found);
   }
+  if (said === undefined && news) return messages;
   const at = messages.findIndex(({ id }) => id === said?.id);
   if (said !== undefined && at === -1) return [...withoutApprovals(messages), said];
   const isLast = at === messages.findLastIndex(({ role }) => role === "user");

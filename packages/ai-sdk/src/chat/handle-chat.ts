@@ -34,6 +34,20 @@ export function createChatHandlers(options: ChatRouteOptions, context: ChatsCont
 
   return {
     read: async (id, { principal }) => await chats.read({ id, principal }),
+    async goOn(id, { principal }) {
+      try {
+        const answer = await chats.answer(
+          { id, principal },
+          {},
+          new Request("https://worker.invalid"),
+        );
+        await answer.ended;
+        return true;
+      } catch (error) {
+        if (error instanceof ChatProblem) return false;
+        throw error;
+      }
+    },
     GET: handler(async (chat, { headers }) => {
       if (!headers.get("accept")?.includes("text/event-stream"))
         return reply(await chats.read(chat));

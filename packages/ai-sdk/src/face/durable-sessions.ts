@@ -7,9 +7,19 @@ import {
   type DurableSessions as SessionsOfAnyFace,
   type DurableSessionsOptions,
   type SessionUse,
+  type ToolFace,
 } from "@durable-mcp/sessions";
 import type { ConnectionRun, OpenRun } from "./connection-run.ts";
-import { aiSdkFace } from "./ai-sdk-face.ts";
+import { dressTool } from "../tool-set/dress-tool.ts";
+
+/** The tools of a run as those of AI SDK, and its messages. */
+const aiSdkFace: ToolFace = {
+  dress: dressTool,
+  async resume(of, scope, messages, options) {
+    const { resumeMessages } = await import("../messages/resume-messages.ts");
+    return await resumeMessages(of, scope, messages, options as never);
+  },
+};
 
 /** Builds a step's run from state, and writes the changes back into it. */
 export interface ConnectionProvider<

@@ -21,6 +21,7 @@ import {
   lastSpeaker,
   type Placeholder,
 } from "./placeholders.ts";
+import { newsMessages } from "./news.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 
@@ -49,7 +50,8 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   const inOrder = filled.values();
   const own = fillIn(messages, () => inOrder.next().value);
   const isLanding = text !== "" && lastSpeaker(own) === "model";
-  const landing: UserMessage[] = isLanding ? [{ role: "user", content: text }] : [];
+  const landed: UserMessage[] = isLanding ? [{ role: "user", content: text }] : [];
+  const landing = [...landed, ...newsMessages(calls.news)];
   const isOfPage = Array.isArray(ownField(own.at(-1), "parts"));
   const waits = calls.stillWaiting.length > 0;
   return {
@@ -57,7 +59,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     tools: bindTools(scope, tools),
     messages: isOfPage ? own : [...own, ...(landing as never[])],
     landing,
-    goesOn: !waits || (mode !== "hold" && (hasWritten || isLanding)),
+    goesOn: !waits || (mode !== "hold" && (hasWritten || landing.length > 0)),
   };
 }
 

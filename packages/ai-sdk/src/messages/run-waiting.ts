@@ -1,6 +1,6 @@
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
-import type { RunWaiting as WaitingOfAnyRun } from "@durable-mcp/sessions";
+import type { NewsEntry, RunWaiting as WaitingOfAnyRun } from "@durable-mcp/sessions";
 import type { WhileWaiting } from "./stop-when-waiting.ts";
 
 /** The calls of an agent session that wait, for one principal. */
@@ -48,8 +48,10 @@ export interface ResumedMessages<MESSAGE, TOOLS extends ToolSet = ToolSet> {
    * call again.
    */
   readonly goesOn: boolean;
+  /** What watches have found (`watch` of the run). Model messages end with a user message that has it. */
+  readonly news: readonly NewsEntry[];
   /**
-   * Tells the model of results, if it has spoken since it made the calls. Model messages end with it already; add it to
+   * Tells the model of results, if it has spoken since it made the calls, and of news. Model messages end with it already; add it to
    * the messages that you make of UI messages.
    */
   readonly landing: readonly UserMessage[];

@@ -5,6 +5,7 @@ import {
   parseRecordOwner,
 } from "@durable-mcp/sessions/internal";
 import type { StoredRecord } from "@durable-mcp/core";
+import { waitingKeys } from "@durable-mcp/core/internal";
 import {
   isNewerCall,
   parseWaitingRecord,
@@ -100,7 +101,8 @@ export async function lookInto(
   const ofAgent = agent && JSON.stringify([agent === "-" ? null : agent]).slice(0, -1);
   const found = await opened.records.list(ofAgent && `${ofAgent},`);
   const sessions = found.sessions.map((stored) => sessionRow(opened, short, stored));
-  const calls = found.calls.map((stored) => callRow(opened, short, stored));
+  const own = found.calls.filter(({ of }) => !waitingKeys.isNews(of.id));
+  const calls = own.map((stored) => callRow(opened, short, stored));
   const { signIns } = found;
   opened.checkKeys();
   return { sessions: sessions.toSorted(byUse), calls: calls.toSorted(byUse), signIns };

@@ -94,6 +94,7 @@ export function whatToDo(row: CallRow, now: number): string {
   if (call.type === "call-waits-for-sign-in")
     return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
   if (call.type === "sub-agent") return "nothing: the calls of the agent in it are listed, too";
+  if (call.type === "watch") return "nothing: it watches for news, and the application looks";
   if (call.pollAfter !== undefined)
     return "nothing: its server works on it, and the application looks";
   const [first, ...others] = questionsOf(call);

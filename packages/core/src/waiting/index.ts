@@ -38,5 +38,6 @@ export type {
   WaitingCallEvent,
   WaitingEvent,
 } from "./claims/waiting-context.ts";
+export type { NewsType } from "./record/inbox.ts";
 export type { WaitingLimits, WaitsFor } from "./record/waiting-limits.ts";
 export type { AnswerUnsureEvent } from "./legs/unsure-answers.ts";

@@ -6,6 +6,8 @@ export type { ClaimedOutcome } from "./claims/claim.ts";
 export { callId, type CallIdentity, hasInput } from "./claims/current-call.ts";
 export type { AgentsWaiting } from "./claims/park-call.ts";
 export type { WaitingContext } from "./claims/waiting-context.ts";
+export type { AskServer } from "./legs/watched-resource.ts";
+export type { StoredNews } from "./record/inbox.ts";
 export { createKeptCalls, type KeptCalls } from "./kept-calls.ts";
 export { formProblem } from "./questions/form-problem.ts";
 export { dueCallsOf, dueKeys, listOpenCalls, referenceStart } from "./record/due-calls.ts";
@@ -22,6 +24,7 @@ export {
   type AgentCall,
   type ParkedCall,
   type WaitingAnswer,
+  type WatchCall,
   type WaitingRecord,
 } from "./record/waiting-record.ts";
 export { createWaitingStore, isNewerCall, type StoredCall } from "./record/waiting-store.ts";

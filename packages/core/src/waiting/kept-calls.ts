@@ -1,14 +1,14 @@
 import { answerCall, type AnswerOptions } from "./claims/answer-call.ts";
 import { type ClaimedOutcome, markUntilEnd, sendClaimed, settleCall } from "./claims/claim.ts";
 import { readCall, showCall, upToDate } from "./claims/current-call.ts";
-import { answerOnServer, cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
+import { answerOnServer, cancelHeld, isDue, lookAt, type LookOptions } from "./claims/held-call.ts";
+import { findWatch, keepWatch, type Watch } from "./claims/keep-watch.ts";
 import { type AgentsWaiting, findParked, keepAgentCall, parkCall } from "./claims/park-call.ts";
 import {
   createWaitingContext,
   tellWaiting,
   type WaitingContext,
 } from "./claims/waiting-context.ts";
-import type { LegOptions } from "./legs/send-leg.ts";
 import type { InputResponses } from "./questions/input-request.ts";
 import { notWaiting } from "./record/waiting-failure.ts";
 import { isRepeated, over } from "./record/waiting-life.ts";
@@ -50,7 +50,11 @@ export function createKeptCalls(
     answer: (id: string, responses: InputResponses, use: AnswerOptions) =>
       answerCall(context, id, responses, use),
     /** @see lookAt */
-    look: (found: StoredCall, leg: LegOptions) => lookAt(context, found, leg),
+    look: (found: StoredCall, leg: LookOptions) => lookAt(context, found, leg),
+    /** @see keepWatch */
+    watch: (watch: Watch) => keepWatch(context, watch),
+    /** @see findWatch */
+    findWatch: (watch: Parameters<typeof findWatch>[1]) => findWatch(context, watch),
     /** @see answerOnServer */
     answerOnServer: (call: WaitingRecord, signal?: AbortSignal) =>
       answerOnServer(context, call, signal),
@@ -58,7 +62,7 @@ export function createKeptCalls(
     /** Asks the server of a call to stop, if it keeps it. Best effort, and in bounded time. */
     async cancel(call: WaitingRecord): Promise<void> {
       const { fetch } = context;
-      if (fetch) await cancelHeld(call, { fetch });
+      if (fetch) await cancelHeld(context, call, { fetch });
     },
 
     /** @see parkCall */
@@ -100,6 +104,6 @@ export async function withdrawCall(context: WaitingContext, id: string): Promise
   if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
   await tellWaiting(context, next, stored.call);
   const { fetch } = context;
-  if (fetch) await cancelHeld(stored.call, { fetch });
+  if (fetch) await cancelHeld(context, stored.call, { fetch });
   return next;
 }

@@ -98,6 +98,8 @@ export const safeMethods: ReadonlySet<string> = new Set([
   "prompts/list",
   "prompts/get",
   "completion/complete",
+  "events/list",
+  "events/poll",
 ]);
 
 /** The method of a request or a notification. */

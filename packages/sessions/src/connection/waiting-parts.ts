@@ -6,6 +6,7 @@ import type {
 } from "@durable-mcp/core/waiting";
 import type { JudgedTool } from "../declare/tool-options.ts";
 import type {
+  AskServer,
   KeptCalls,
   StoredCall,
   WaitingAnswer,
@@ -20,6 +21,10 @@ export interface PausingCalls {
   readonly callsOf: CallsOf;
   /** Goes to the server, with the token of the connection. */
   readonly fetch: typeof globalThis.fetch;
+  /** The connection's URL, in the form of records. */
+  readonly url: string;
+  /** Asks the server for what is watched; `undefined` where nobody can. */
+  readonly ask?: AskServer | undefined;
   /** Looks at a call that its server keeps, if it is due. @returns the call as it is then */
   look(call: StoredCall, signal?: AbortSignal): Promise<StoredCall>;
   /** Sends answers. @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, or why nothing was sent */

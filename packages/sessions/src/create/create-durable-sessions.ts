@@ -23,6 +23,7 @@ import { checkSessionId, leastIdleMs } from "../records/slot-record.ts";
 import type { ConnectionRun } from "../run/connection-run.ts";
 import type { ToolFace } from "../run/tool-face.ts";
 import { startAutoSession } from "../run/auto-session.ts";
+import { runInternalsOf } from "../run/run-internals.ts";
 import type { StoredAutoSessionOptions } from "../run/run-options.ts";
 
 /**
@@ -87,6 +88,14 @@ function createSessionsContext(options: DurableSessionsOptions<any>, face: ToolF
     tell: onEvent && !own ? provider.emitTo(onEvent) : provider.emit,
     now,
     work: createOpenWork("The durable sessions were"),
+    async inRun(sessionId, use, inside) {
+      const { run, close } = await beginRun(context, sessionId, use);
+      try {
+        return await runInternalsOf(run)(inside);
+      } finally {
+        await close();
+      }
+    },
   };
   /** `own` is the provider's if only these sessions use it. */
   return { context, own };

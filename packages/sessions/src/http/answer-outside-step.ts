@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import type { AskServer } from "@durable-mcp/core/waiting/internal";
 import { endpointOf } from "../declare/define-connection.ts";
 import { clientConnections, type Connections, findDeclared } from "../declare/mcp-connection.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -16,6 +17,10 @@ interface OutsideStep {
   readonly tell: Tell;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
+  /** Asks the server of a connection on the chat's session. @default nobody can */
+  readonly ask?:
+    | ((connection: string, ...asked: Parameters<AskServer>) => ReturnType<AskServer>)
+    | undefined;
   /** Ends an answer. */
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -25,6 +30,7 @@ export function waitingOutsideStep({
   source,
   principal,
   tell,
+  ask,
   ...parts
 }: OutsideStep): WaitingUses {
   const { abortSignal = new AbortController().signal, ...common } = parts;
@@ -46,7 +52,7 @@ export function waitingOutsideStep({
       const pending = async () =>
         await pendingSignIn(definition, { connection, principal, sessionId });
       return {
-        pausing: createPausingCalls(server),
+        pausing: createPausingCalls(server, ask && ((...asked) => ask(connection, ...asked))),
         signIn: { url: endpointOf(definition), pending },
       };
     },

@@ -10,7 +10,8 @@ import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { clientOpener, isStateful, sessionOptions } from "../declare/define-connection.ts";
 import type { ConnectionState, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { createSharedClient } from "../connection/shared-client.ts";
+import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
+import type { AskServer } from "@durable-mcp/core/waiting/internal";
 import { authorizationRequired, isRunOver, tellIfUnavailable } from "../events/connection-error.ts";
 import { createPipeSource } from "./client-fetches.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
@@ -35,7 +36,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...event, connection: name });
     capabilities.note(event);
   };
-  const pausing = createPausingCalls(parts);
+  const pausing = createPausingCalls(parts, asking(client));
   const takePipe = createPipeSource(parts, onEvent, pausing);
   const takeFetch = () => takePipe().fetch;
   const probeNow = async (signal: AbortSignal) =>
@@ -118,6 +119,14 @@ function createClients(parts: HttpParts, connect: (isOwn: boolean) => Promise<No
   };
   return { client, full, ofFramework };
 }
+
+/** Asks with the connection's own client. */
+const asking =
+  (client: SharedClient): AskServer =>
+  async ({ params }, signal) => {
+    const read = { uri: String(params["uri"]), ...(signal && { options: { signal } }) };
+    return { ...(await (await client.get()).readResource(read)) };
+  };
 
 /** Whether the client's knowledge of the server is outdated after an event of its session. */
 function isOtherServer(event: SessionEvent, { connected, protocolVersion }: ConnectionState) {

@@ -1,6 +1,6 @@
 import type { McpSessionError } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
-import type { KeptCalls, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { AskServer, KeptCalls, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import { callTimeoutMs, waitingLimits } from "../declare/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
@@ -15,8 +15,12 @@ type Fetch = typeof globalThis.fetch;
 /** The waiting calls of a connection over HTTP. */
 export type HttpPausingCalls = NonNullable<ReturnType<typeof createPausingCalls>>;
 
-/** `undefined` if the connection's calls do not wait. */
-export function createPausingCalls(parts: HttpParts) {
+/**
+ * `undefined` if the connection's calls do not wait.
+ *
+ * @param ask asks the server for what is watched
+ */
+export function createPausingCalls(parts: HttpParts, ask: AskServer | undefined) {
   const { definition, waiting: source, connectionFetch, secrets, emit, trace, now } = parts;
   const { connection, principal } = parts.context;
   const limits = waitingLimits(definition.options);
@@ -40,7 +44,7 @@ export function createPausingCalls(parts: HttpParts) {
   ) => await (callMs === undefined ? send(signal) : timeLimited(callMs, signal, send));
   const pausing: PausingCalls = {
     callsOf: stored.callsOf,
-    fetch,
+    ...{ fetch, ask, url: url.href },
     async answer(call, responses, use) {
       const { describeWaiting } = await loadWaiting();
       const calls = await stored.callsOf(call);
@@ -66,7 +70,7 @@ export function createPausingCalls(parts: HttpParts) {
       let looked = found;
       await trace({ operation: "look", tool }, async (note) => {
         note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
-        const { failure, ...current } = await calls.look(found, { fetch, signal });
+        const { failure, ...current } = await calls.look(found, { fetch, signal, ask });
         looked = current;
         const { round, state, answer } = looked.call;
         note({ waiting: { round, state }, isToolError: isFailed(answer) });

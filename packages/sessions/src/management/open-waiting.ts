@@ -23,7 +23,12 @@ export function openWaiting(
   const { telemetry } = provider;
   const source = waitingSource({ ...context, sessionId });
   const declared = provider.declaredFor(principal);
-  return waitingOutsideStep({ source, principal, declared, tell, telemetry, now, abortSignal });
+  const ask: Parameters<typeof waitingOutsideStep>[0]["ask"] = async (connection, ...asked) =>
+    await context.inRun!(sessionId, { principal, abortSignal }, async ({ find }) =>
+      find(connection).pausing!.ask!(...asked),
+    );
+  const own = { source, principal, declared, tell, telemetry, now, abortSignal };
+  return waitingOutsideStep({ ...own, ...(context.inRun && { ask }) });
 }
 
 /** Tells of waiting calls with the name of who acts. */

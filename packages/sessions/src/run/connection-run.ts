@@ -4,12 +4,12 @@ import type { Connections } from "../declare/mcp-connection.ts";
 import type { ListedSession } from "../records/named-slots.ts";
 import type { ConnectionInfo, ConnectionStatus, EndedSession } from "../records/session-reports.ts";
 import type { RunWaiting } from "../waiting/run-waiting.ts";
+import type { RunWatches } from "../waiting/watches.ts";
 import type { ReadyOptions, RunOptions } from "./run-options.ts";
 
 /** The run, which a step is given: one live client for each connection, built on first use. */
-export interface ConnectionRun<
-  CONNECTIONS extends Connections = Connections,
-> extends AsyncDisposable {
+export interface ConnectionRun<CONNECTIONS extends Connections = Connections>
+  extends AsyncDisposable, RunWatches<keyof CONNECTIONS & string> {
   /** The declared connections, for prompts and menus. */
   readonly connections: readonly {
     readonly name: string;

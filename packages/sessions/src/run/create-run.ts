@@ -1,6 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
+import { loadedLater } from "../base/loaded-later.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { type Connections, describeDeclared, notDeclared } from "../declare/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -8,6 +9,7 @@ import type { ConnectionInfo } from "../records/session-reports.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { createRunWaiting } from "../waiting/create-run-waiting.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
+import type { RunWatches } from "../waiting/watches.ts";
 import type { ConnectionRun } from "./connection-run.ts";
 import { runToEndOfStream } from "./read-to-end.ts";
 import { createOffers, createTools } from "./offer-in-run.ts";
@@ -96,6 +98,10 @@ export function createRun(
       );
     },
     ...management,
+    // Few steps watch.
+    ...loadedLater<RunWatches>(["watch", "unwatch"], async () =>
+      (await import("../waiting/watches.ts")).createWatches({ stored, find }),
+    ),
     named,
     waiting,
     dispose,

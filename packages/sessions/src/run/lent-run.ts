@@ -32,7 +32,17 @@ export function createLentRun(
   const run: ConnectionRun = {
     ...own,
     ...lentMethods(
-      ["instructions", "call", "info", "status", "restart", "clearTools", "ready"],
+      [
+        "instructions",
+        "call",
+        "info",
+        "status",
+        "restart",
+        "clearTools",
+        "ready",
+        "watch",
+        "unwatch",
+      ],
       lend,
     ),
     ...(face && { tools: createTools(face, lendInternals) }),
@@ -44,7 +54,7 @@ export function createLentRun(
       run: (name, use, options) => enter(({ named }) => named.run(name, use, options)),
     },
     waiting: {
-      ...lentMethods(["list", "find", "answer", "check", "withdraw"], (use) =>
+      ...lentMethods(["list", "find", "answer", "check", "withdraw", "news"], (use) =>
         lend(({ waiting }) => use(waiting)),
       ),
       ...(face && { resume }),

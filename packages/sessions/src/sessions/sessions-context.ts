@@ -4,6 +4,7 @@ import type { OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { Tell } from "../events/step-events.ts";
 import { chatPrefix, chatRecordsOwner } from "../records/chat-records.ts";
+import type { RunInternals } from "../run/run-internals.ts";
 import type { StateStore } from "../records/state-store.ts";
 import type { WaitingSource } from "../waiting/waiting-source.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
@@ -25,6 +26,14 @@ export interface SessionsContext {
   readonly tell: Tell;
   readonly now: () => number;
   readonly work: OpenWork;
+  /** Calls `use` in a run of its own on an agent session. Not there for a state. */
+  readonly inRun?:
+    | (<T>(
+        sessionId: string,
+        use: { readonly principal: Principal; readonly abortSignal?: AbortSignal | undefined },
+        inside: (run: RunInternals) => Promise<T>,
+      ) => Promise<T>)
+    | undefined;
 }
 
 /** By durable sessions. */

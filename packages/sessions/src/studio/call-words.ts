@@ -49,6 +49,11 @@ export function waitsFor(call: WaitingRecord, now: number): string {
       const said = [status, statusMessage].filter(Boolean).join(": ");
       return `its server, which works on it as a task${said ? ` (${oneLine(said)})` : ""}. ${nextLook(pollAfter, now)}`;
     }
+    case "watch": {
+      const { news = 0 } = held?.type === "watch" ? held : {};
+      const said = news > 0 ? ` ${news} of them wait for the chat's next step.` : "";
+      return `news of its server: it watches.${said} ${nextLook(pollAfter, now)}`;
+    }
     default:
       return `its server, whose answer comes on a stream. ${nextLook(pollAfter, now)}`;
   }

@@ -1,3 +1,4 @@
+import { waitingKeys } from "@durable-mcp/core/internal";
 import { parseWaitingRecord, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { findSelected } from "../management/selected-records.ts";
 import {
@@ -50,7 +51,8 @@ export interface FailedAct {
 /** A chat: one operation of the store, and one for each connection whose user may have to sign in. */
 export async function chatPage(look: Look, of: ChatName, failed?: FailedAct): Promise<Page> {
   const { context, query, now } = look;
-  const { records, waiting } = await findSelected(context, of, {}, undefined);
+  const { records, waiting: all } = await findSelected(context, of, {}, undefined);
+  const waiting = all.filter((each) => !waitingKeys.isNews(each.of.id));
   const calls = waiting.flatMap((listed) => {
     const call = parseWaitingRecord(listed.value);
     return call ? [{ ...listed, call }] : [];

@@ -5,7 +5,7 @@ import type { RepeatedCalls } from "./repeats.ts";
 import type { OnSession, Resumption } from "./resumption.ts";
 import { createWaitingUses, type RunWaiting, type WaitingParts } from "./run-waiting.ts";
 import { loadWaiting } from "./stored-calls.ts";
-import type { WaitingSource } from "./waiting-source.ts";
+import { mayWatch, type WaitingSource } from "./waiting-source.ts";
 
 interface RunUses {
   /** Finds a connection for a use. */
@@ -41,7 +41,10 @@ export function createRunWaiting(
         .emit({ ...event, connection: name }),
   });
   const repeats: RepeatedCalls = {};
-  const of = { stored, connections, repeats, findOpen, onSession, signal: step.signal };
+  const isWatching = connections.some(({ definition }) => mayWatch(definition));
+  const news: RunWaiting["news"] = async () =>
+    isWatching && stored ? await (await import("./watches.ts")).takeNews(stored) : [];
+  const of = { stored, connections, repeats, findOpen, onSession, news, signal: step.signal };
   const resumption: Resumption = {
     // Few steps begin with calls that wait: the code is loaded then.
     resume: async (conversation) =>
@@ -49,6 +52,7 @@ export function createRunWaiting(
   };
   const waiting: RunWaiting = {
     ...uses,
+    news,
     ...(resume && {
       resume: async (messages: readonly unknown[], options: object) =>
         await resume(resumption, messages, options),

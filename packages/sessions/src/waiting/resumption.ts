@@ -3,6 +3,7 @@ import type { WaitingCall, WaitingResult } from "@durable-mcp/core/waiting";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import type { RepeatedCalls } from "./repeats.ts";
 import type { StoredCalls } from "./stored-calls.ts";
+import type { NewsEntry } from "./watches.ts";
 
 /** A place in a conversation where a call's result is missing, because the call waits. */
 export interface WaitingPlace {
@@ -64,6 +65,8 @@ export interface ResumedPlaces {
   readonly stillWaiting: readonly WaitingCall[];
   /** The calls that have a result, or the reason why there is none. */
   readonly resumed: readonly WaitingCall[];
+  /** What watches have found, for the root agent. No run of the step gets it again. */
+  readonly news: readonly NewsEntry[];
   /** Tells a model that calls are over; empty if none is. */
   readonly landing: string;
 }
@@ -93,5 +96,6 @@ export interface ResumeParts {
   /** A connection for a use; `undefined` for one that is not the run's. */
   readonly findOpen: (name: string) => LiveConnection | undefined;
   readonly onSession: OnSession;
+  readonly news: () => Promise<NewsEntry[]>;
   readonly signal: AbortSignal;
 }

@@ -21,6 +21,7 @@ import {
   type StoredCalls,
 } from "./stored-calls.ts";
 import type { WaitingSource } from "./waiting-source.ts";
+import type { NewsEntry } from "./watches.ts";
 
 /** The calls of an agent session that wait, for one principal. */
 export interface RunWaiting {
@@ -60,6 +61,14 @@ export interface RunWaiting {
    * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered, or is over
    */
   withdraw(id: string): Promise<WaitingCall>;
+  /**
+   * What the watches of the agent session have found (`watch` of the run), in the order in which it was found: each
+   * entry once in a step. When the step comes to its end it has taken them; one that fails has not, and the next one
+   * gets them again.
+   *
+   * @throws {McpSessionError} `STORE_FAILED`
+   */
+  news(): Promise<NewsEntry[]>;
 }
 
 /** Options of `answer`. */

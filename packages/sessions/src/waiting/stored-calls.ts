@@ -66,6 +66,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
     await Promise.all((await (await load()).records.list()).map(current));
 
   return {
+    /** For its watches. */
+    ...{ load, source, now },
     /** Names the agent session and the principal. */
     get owner() {
       return JSON.stringify([agent, sessionId, principal && principalParts(principal)]);

@@ -27,6 +27,11 @@ export function isPausing(definition: McpConnection): boolean {
   return definition.type === "mcp-client" && waitingLimits(definition.options) !== undefined;
 }
 
+/** Whether steps may watch the connection's server. */
+export function mayWatch({ options }: { readonly options: object }): boolean {
+  return waitingLimits(options)?.watch === true;
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a connection whose calls could wait nowhere */
 export function refusePausing(declared: Readonly<Connections>): void {
   for (const [connection, definition] of Object.entries(declared)) {

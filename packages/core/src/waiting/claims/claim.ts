@@ -176,7 +176,8 @@ async function note(
       const { held, unsure } = call;
       const isUnknown = outcome.type === "unknown" && (held || !mayRunTwice(context, call));
       if (isUnknown) return await end(over(call, "outcome-unknown"));
-      const later = { unsure, pollMs: pauseAfterFailureMs };
+      const { pollMs = pauseAfterFailureMs } = { pollMs: undefined, ...outcome };
+      const later = { unsure, pollMs };
       const next = isHeld(call)
         ? unlessTooOld(context, goesOn(call, { held: call.held, ...later }, context.now()))
         : unclaims(call);
@@ -191,6 +192,8 @@ export const pauseAfterFailureMs = 5_000;
 /** A call that its server keeps, as long as it may wait. Whether it is carried out some day is unknown. */
 function unlessTooOld({ now }: WaitingContext, call: HeldCall): WaitingRecord {
   const { held, expiresAt } = call;
+  // It tells of its end.
+  if (held.type === "watch") return call;
   const endsAt = held.type === "task" ? (held.endsAt ?? expiresAt) : expiresAt;
   return Math.min(expiresAt, endsAt) <= now() ? over(call, "outcome-unknown") : call;
 }

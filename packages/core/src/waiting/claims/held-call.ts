@@ -8,6 +8,8 @@ import type { LegOptions, LegOutcome } from "../legs/send-leg.ts";
 import type { HeldWay, KeptCall } from "../legs/held-request.ts";
 import { streamWay } from "../legs/stream.ts";
 import { taskWay } from "../legs/task.ts";
+import { watchWay } from "../legs/watch.ts";
+import type { AskServer } from "../legs/watched-resource.ts";
 import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, heldAs, isHeld, isOnServer } from "../record/waiting-life.ts";
@@ -23,6 +25,7 @@ import type { StoredCall } from "../record/waiting-store.ts";
 const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {
   task: taskWay,
   stream: streamWay,
+  watch: watchWay,
 };
 const wayOf = ({ type }: Held): HeldWay<Held> => ways[type];
 
@@ -37,23 +40,36 @@ export const answerHeld = (
   leg: LegOptions,
 ) => wayOf(call.held!).answer(call, call.held!, responses, telling(context, call, leg));
 
-/** Has a leg tell of answers that may be lost. */
-function telling({ emit }: WaitingContext, call: WaitingRecord, leg: LegOptions): LegOptions {
+/** Has a leg tell of answers that may be lost, and keep what a watch finds. */
+function telling(
+  { emit, calls: { inbox }, now }: WaitingContext,
+  call: WaitingRecord,
+  leg: LookOptions,
+): LegOptions {
   const { tool, round } = describeWaiting(call);
   const onAnswer: LegOptions["onAnswer"] = (delivery) =>
     emit({ type: "answer-unsure", tool, round, delivery });
-  return { ...leg, onAnswer };
+  return { ...leg, onAnswer, ...(inbox && { watching: { inbox, now, ask: leg.ask } }) };
+}
+
+export interface LookOptions extends LegOptions {
+  /** For a watch. */
+  readonly ask?: AskServer | undefined;
 }
 
 /** How long the server is waited for that is asked to stop, in milliseconds. */
 const cancelMs = 5_000;
 
 /** Asks the server of a call to stop. Best effort, and in bounded time. */
-export async function cancelHeld(call: WaitingRecord, { fetch }: LegOptions): Promise<void> {
+export async function cancelHeld(
+  context: WaitingContext,
+  call: WaitingRecord,
+  { fetch }: LegOptions,
+): Promise<void> {
   const { held } = call;
   if (held === undefined) return;
-  const signal = withTimeLimit(cancelMs);
-  await within(cancelMs, wayOf(held).cancel(call, held, { fetch, signal })).catch(() => undefined);
+  const leg = telling(context, call, { fetch, signal: withTimeLimit(cancelMs) });
+  await within(cancelMs, wayOf(held).cancel(call, held, leg)).catch(() => undefined);
 }
 
 /** Whether a call is to be looked at now. */
@@ -71,7 +87,7 @@ export function isDue(call: WaitingRecord, now: number): call is HeldCall {
 export async function lookAt(
   context: WaitingContext,
   found: StoredCall,
-  leg: LegOptions,
+  leg: LookOptions,
 ): Promise<StoredCall & Pick<Sent, "failure">> {
   const { calls, now } = context;
   const stored = await upToDate(context, found);

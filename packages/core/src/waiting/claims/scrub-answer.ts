@@ -38,9 +38,9 @@ export function scrubAnswer(
   const { requestState = "", held, request } = call;
   const scrub = scrubFor(call);
   const scrubState = createScrubber([requestState], "[request state]");
-  const taskId = held?.type === "task" ? held.taskId : undefined;
+  const { taskId, eventId } = { taskId: undefined, eventId: undefined, ...held };
   // A shorter one is a coincidence.
-  const ids = [taskId, held?.eventId, request.headers[sessionIdHeader]].flatMap((id = "") =>
+  const ids = [taskId, eventId, request.headers[sessionIdHeader]].flatMap((id = "") =>
     id.length > 3 ? [id] : [],
   );
   const scrubIds = createScrubber(ids, "[id]");

@@ -28,7 +28,10 @@ import type { Held } from "../record/held.ts";
 import type { WaitingRecord } from "../record/waiting-record.ts";
 
 /** What requests about a call need. */
-export type KeptCall = Pick<WaitingRecord, "url" | "request" | "requests" | "held" | "unsure">;
+export type KeptCall = Pick<
+  WaitingRecord,
+  "id" | "url" | "request" | "requests" | "held" | "unsure" | "expiresAt"
+>;
 
 /** How a call goes on that its server keeps. Nothing here rejects. */
 export interface HeldWay<HELD extends Held> {

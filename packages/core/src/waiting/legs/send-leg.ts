@@ -35,6 +35,7 @@ import { withoutMarks } from "../record/waiting-call.ts";
 import { taskIn, unusableTask } from "./task-result.ts";
 import type { Held } from "../record/held.ts";
 import type { WaitingAnswer, WaitingRecord } from "../record/waiting-record.ts";
+import type { Watching } from "./watched-resource.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =
@@ -49,8 +50,8 @@ export type LegOutcome =
     }
   /** The server no longer takes the `requestState`. Nothing was carried out. */
   | { readonly type: "expired" }
-  /** It was certainly not carried out. */
-  | { readonly type: "not-sent"; readonly error: unknown }
+  /** It was certainly not carried out. A look is made again after `pollMs` milliseconds. */
+  | { readonly type: "not-sent"; readonly error: unknown; readonly pollMs?: number | undefined }
   /** Nobody knows whether it was carried out. */
   | { readonly type: "unknown"; readonly error: unknown };
 
@@ -62,6 +63,8 @@ export interface LegOptions {
   readonly onHeld?: ((held: Held) => Promise<void>) | undefined;
   /** Hears that nobody knows whether an answer came, and that it came when it was sent again. */
   readonly onAnswer?: ((delivery: "unsure" | "delivered") => void) | undefined;
+  /** For a watch. */
+  readonly watching?: Watching | undefined;
 }
 
 /**

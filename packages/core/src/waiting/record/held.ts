@@ -2,6 +2,7 @@ import {
   anyNumber,
   anyOf,
   anyText,
+  anyWhole,
   exactly,
   listOf,
   recordOf,
@@ -31,8 +32,22 @@ const stream = recordOf({
   eventId: anyText,
 });
 
-export const anyHeld = anyOf(task, stream);
+const watch = recordOf({
+  type: exactly("watch"),
+  /** Names this beginning of the watch: what an earlier one has found is no news. */
+  since: anyText,
+  intervalMs: anyNumber,
+  /** Counts what has been found. */
+  place: anyWhole,
+  /** The digest of what was found last. */
+  "position?": anyText,
+  /** How many entries no step had taken at the last look. */
+  "news?": anyWhole,
+});
+
+export const anyHeld = anyOf(task, stream, watch);
 export type HeldTask = Shaped<typeof task>;
 export type HeldStream = Shaped<typeof stream>;
-/** What the server keeps of a call, so that any process goes on with it. */
-export type Held = HeldTask | HeldStream;
+export type HeldWatch = Shaped<typeof watch>;
+/** What the server keeps of a call, so that any process goes on with it; or how far a watch has got. */
+export type Held = HeldTask | HeldStream | HeldWatch;

@@ -9,8 +9,15 @@ import type { InputRequest } from "../questions/input-request.ts";
  *   waits is listed with its `path`.
  * - `task`: the server has made a task of it, and works on it.
  * - `stream`: the server works on it, and its answer comes on a stream that any process can resume.
+ * - `watch`: it is no call of a model. Whoever looks finds out whether the server has news (`run.watch`).
  */
-export type WaitingType = "question" | "call-waits-for-sign-in" | "sub-agent" | "task" | "stream";
+export type WaitingType =
+  | "question"
+  | "call-waits-for-sign-in"
+  | "sub-agent"
+  | "task"
+  | "stream"
+  | "watch";
 
 /** What is particular to the calls of a type. */
 interface TypeOfWaiting {
@@ -51,6 +58,11 @@ export const waitingTypes: Readonly<Record<WaitingType, TypeOfWaiting>> = {
     leg: "the answer can be had no more from its stream, or there was none",
     expired: "the answer did not come",
     worker: "server",
+  },
+  watch: {
+    waitsFor: (connection) => `connection ${connection} is watched. It has not failed.`,
+    leg: "the look was interrupted",
+    expired: "no step has renewed the watch",
   },
   "sub-agent": {
     waitsFor: (connection) =>
@@ -127,8 +139,10 @@ export interface WaitingCall {
   readonly status?: string | undefined;
   /** Of a task: what its server says of the status, for people, at most 1,000 characters. */
   readonly statusMessage?: string | undefined;
-  /** Of a task or stream: nobody looks at it before. */
+  /** Of a task, stream or watch: nobody looks at it before. */
   readonly pollAfter?: number | undefined;
+  /** Of a watch: how many entries wait for a step, as of the last look. */
+  readonly news?: number | undefined;
 }
 
 /** A connection that waits until its user has signed in. It holds no secret. */

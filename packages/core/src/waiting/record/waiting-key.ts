@@ -9,6 +9,8 @@ export interface WaitingOwner {
 }
 
 const slotStart = "waiting/";
+/** How ids begin of what watches have found: its records stand among the calls, and end with them. */
+export const newsStart = "news/";
 
 /** The keys of waiting calls. No connection has such a name, so no session has such a key. */
 export const waitingKeys = {
@@ -17,6 +19,8 @@ export const waitingKeys = {
   /** How the keys of an agent session's waiting calls begin, and no others. */
   start: (agent: string | null, sessionId: string): string =>
     `${JSON.stringify([agent, sessionId]).slice(0, -1)},"${slotStart}`,
+  /** Whether an id in a key is that of an entry of a watch, and of no call. */
+  isNews: (id: string): boolean => id.startsWith(newsStart),
   /** The agent session in the key of a waiting call; `undefined` for any other key. */
   parse(
     key: string,

@@ -16,6 +16,7 @@ import {
   type ShownRound,
   type WaitingAnswer,
   type WaitingRecord,
+  type WatchCall,
 } from "./waiting-record.ts";
 
 /*
@@ -100,8 +101,20 @@ export function goesOn(
 }
 
 /** The fields of a call that say how its server keeps it. */
-export const heldAs = (held: Held) =>
-  held.type === "task" ? { type: held.type, held } : { type: held.type, held };
+export function heldAs(held: Held) {
+  if (held.type === "task") return { type: held.type, held };
+  return held.type === "watch" ? { type: held.type, held } : { type: held.type, held };
+}
+
+/** A step watches for longer, or at other times. Its entry has to last as long. */
+export function renews(
+  call: WatchCall,
+  { expiresAt, intervalMs }: { readonly expiresAt: number; readonly intervalMs: number },
+): WatchCall {
+  const pollAfter = Math.min(call.pollAfter, call.pollAfter - call.held.intervalMs + intervalMs);
+  const due = call.due === undefined ? undefined : otherEntry(call);
+  return { ...call, due, expiresAt, pollAfter, held: { ...call.held, intervalMs } };
+}
 
 /** Whether a call waits for its server, which keeps it: somebody has to look at it, until it is over or asks a person. */
 export function isHeld(call: WaitingRecord): call is HeldCall {

@@ -1,6 +1,7 @@
 import {
   checkFunction,
   checkText,
+  flag,
   invalidOption,
   mustBe,
   type OptionCheck,
@@ -50,6 +51,11 @@ export interface WaitingLimits {
    * again finds it, by its tool call id, tool, arguments and place in the history. @default "late"
    */
   readonly record?: "late" | "first" | undefined;
+  /**
+   * Whether a step may watch the connection's resources (`run.watch`). Each step then looks for news in the store: one
+   * list. @default false
+   */
+  readonly watch?: boolean | undefined;
   /** Gets each call that has waited and is over, to start the next step. Time and errors are as of `onWaiting`. */
   readonly onSettled?:
     | ((
@@ -83,6 +89,7 @@ export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
   for: listOf(mustBe(waitsFor, isWaitsFor), waitsFor, 1),
   afterMs: wholeFrom(0),
   record: oneOf("late", "first"),
+  watch: flag,
   onWaiting: checkFunction,
   onSettled: checkFunction,
 };

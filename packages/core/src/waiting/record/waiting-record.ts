@@ -14,7 +14,7 @@ import {
   when,
 } from "../../base/shape.ts";
 import type { JsonValue } from "../../stores/session-store.ts";
-import { anyHeld, type HeldStream, type HeldTask } from "./held.ts";
+import { anyHeld, type HeldStream, type HeldTask, type HeldWatch } from "./held.ts";
 import { areRequests, type InputRequests } from "../questions/input-request.ts";
 import { askingMethods, type WaitingCall, type WaitingType } from "./waiting-call.ts";
 
@@ -130,6 +130,7 @@ const ofEach = {
   "sub-agent": [["histories", "waitsFor"], []],
   task: [["held", "pollAfter"], ["unsure"]],
   stream: [["held", "pollAfter"], ["unsure"]],
+  watch: [["held", "pollAfter"], ["unsure"]],
   "in-step": [[], ["held"]],
   ended: [[], ["isStandIn", "held", "answer", "isDelivered"]],
 } as const;
@@ -159,6 +160,7 @@ type Variant =
   | (Open<"sub-agent"> & Of<"sub-agent">)
   | (Open<"task"> & Of<"task"> & { readonly held: HeldTask })
   | (Open<"stream"> & Of<"stream"> & { readonly held: HeldStream })
+  | (Open<"watch"> & Of<"watch"> & { readonly held: HeldWatch })
   | (Open<"stream"> & Of<"in-step">)
   | (CommonFields & Of<"ended"> & { readonly type: WaitingType; readonly state: EndState });
 type EndState = (typeof endStates)[number];
@@ -178,6 +180,7 @@ export type HeldCall = Extract<OpenCall, { readonly pollAfter: number }>;
 export type QuestionCall = Extract<OpenCall, { readonly type: "question" }>;
 export type ParkedCall = Extract<OpenCall, { readonly type: "call-waits-for-sign-in" }>;
 export type AgentCall = Extract<OpenCall, { readonly type: "sub-agent" }>;
+export type WatchCall = Extract<OpenCall, { readonly type: "watch" }>;
 /** A call in the step that makes it. */
 export type CallOfStep = Exclude<Extract<OpenCall, { readonly type: "stream" }>, HeldCall>;
 
@@ -188,6 +191,7 @@ const storedKinds: Readonly<Record<WaitingType, string>> = {
   "sub-agent": "agent",
   task: "task",
   stream: "stream",
+  watch: "watch",
 };
 const types = Object.keys(storedKinds) as WaitingType[];
 
@@ -238,5 +242,6 @@ export function describeWaiting(stored: WaitingRecord): WaitingCall {
     ...{ round, requests: stored.requests, askedAt, expiresAt },
     ...status,
     ...(type === held?.type && { pollAfter }),
+    ...(held?.type === "watch" && { news: held.news ?? 0 }),
   };
 }

@@ -4,6 +4,7 @@ import type { JsonValue, SessionStore, StoredValue } from "../../stores/session-
 import { isNewerFormat, newerFormat } from "../../session/snapshot-shape.ts";
 import { createDueIndex, createReference } from "./due-calls.ts";
 import { waitingKeys, type WaitingOwner } from "./waiting-key.ts";
+import { createInbox } from "./inbox.ts";
 import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
 import { delivers, isOpen } from "./waiting-life.ts";
@@ -50,15 +51,14 @@ export function createWaitingStore(
   const due = isCarried ? undefined : createDueIndex(store, of);
   const owner = JSON.stringify(principalParts(of.principal));
   const prefix = waitingKeys.start(of.agent, of.sessionId);
+  const keyOf = (id: string) => waitingKeys.of(of, id);
   const get = async (id: string): Promise<StoredValue | undefined> => {
     // Ids come from browsers, and a store refuses a longer key.
     const isId = typeof id === "string" && id.length <= maxIdLength;
-    return isId ? await store.get(waitingKeys.of(of, id)) : undefined;
+    return isId ? await store.get(keyOf(id)) : undefined;
   };
-  const put = async (call: WaitingRecord, ifRevision: string | null) => {
-    const use = { owner, at: now?.() };
-    return await store.put(waitingKeys.of(of, call.id), printWaitingRecord(call), ifRevision, use);
-  };
+  const put = async (call: WaitingRecord, ifRevision: string | null) =>
+    await store.put(keyOf(call.id), printWaitingRecord(call), ifRevision, { owner, at: now?.() });
 
   /** @returns `undefined` if another process changed the record */
   const replace = async <CALL extends WaitingRecord>(
@@ -78,6 +78,7 @@ export function createWaitingStore(
     of,
     /** The longest record, in bytes. */
     maxBytes: store.maxBytes,
+    inbox: isCarried ? undefined : createInbox(store, of),
     steps: isCarried ? undefined : createStepMarks(store, of),
     /** Names the entry of a call that begins to wait. */
     reference: async () => (isCarried ? undefined : await createReference(of)),
@@ -103,13 +104,13 @@ export function createWaitingStore(
       return (await replace({ call, revision }, delivers(call))) !== undefined;
     },
     async remove({ call, revision }: StoredCall): Promise<void> {
-      await store.delete(waitingKeys.of(of, call.id), revision);
+      await store.delete(keyOf(call.id), revision);
       await due?.forget(call).catch(() => undefined);
     },
-    touch: (id: string, at: number) => store.touch(waitingKeys.of(of, id), at),
+    touch: (id: string, at: number) => store.touch(keyOf(id), at),
     /** When a record was last put or touched. */
     lastUse: (stored: StoredCall) =>
-      lastUse(store, { prefix: waitingKeys.of(of, stored.call.id), owner }, stored),
+      lastUse(store, { prefix: keyOf(stored.call.id), owner }, stored),
     /**
      * All of them, in the order in which they were asked. Unreadable ones are left out.
      *

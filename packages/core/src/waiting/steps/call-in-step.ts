@@ -106,7 +106,7 @@ function inStep(context: WaitingContext, parts: InStep) {
     if (outcome) return await take(outcome, call);
     if (!isStopped(notes)) return await park(call.held, Math.max(0, call.pollAfter - now()), call);
     record.stop();
-    await cancelHeld(call, leg);
+    await cancelHeld(context, call, leg);
     throw notes.stop!.reason;
   };
   const take = async (given: LegOutcome, before?: HeldCall): Promise<WaitingAnswer> => {

@@ -1,0 +1,77 @@
+/** A watch: a call of nobody, which stays until it is taken back, or no step has renewed it for too long. */
+
+import type { NewsBody, StoredNews } from "../record/inbox.ts";
+import type { HeldWatch } from "../record/held.ts";
+import { fateUnknown, type HeldWay, type KeptCall } from "./held-request.ts";
+import type { LegOutcome } from "./send-leg.ts";
+import { lookAtResource, type Watching } from "./watched-resource.ts";
+
+/** How many entries may wait for a step. */
+const maxOpen = 100;
+/** How long an entry stays that a step has taken, in milliseconds. A claim is given up for dead much earlier. */
+const takenMs = 3_600_000;
+/** An entry goes so long after its watch would have ended, in milliseconds, if no step takes it. */
+const keptMs = 2_592_000_000;
+/** Looks at once that find the same place. */
+const maxTries = 5;
+
+export const watchWay: HeldWay<HeldWatch> = {
+  async look(call, held, { watching, signal }) {
+    const later = { type: "not-sent", pollMs: held.intervalMs } as const;
+    if (watching?.ask === undefined) return { ...later, error: new Error("Nobody can ask.") };
+    try {
+      for (let tries = 0; tries < maxTries; tries += 1) {
+        const outcome = await look(call, held, watching, signal);
+        if (outcome) return outcome;
+      }
+      return { ...later, error: new Error("Others look at the same time.") };
+    } catch (error) {
+      return { ...later, error };
+    }
+  },
+  // It asks nobody.
+  answer: async (call) => fateUnknown(call),
+  async cancel({ id }, _, { watching }) {
+    if (watching) await watching.inbox.drop(await watching.inbox.list(id));
+  },
+};
+
+/** @returns `undefined` if another look has found the same place */
+async function look(
+  { id, request, expiresAt }: KeptCall,
+  held: HeldWatch,
+  { inbox, now, ask }: Watching,
+  signal: AbortSignal | undefined,
+): Promise<LegOutcome | undefined> {
+  const own = (await inbox.list(id)).filter(({ entry }) => entry.since === held.since);
+  const isOld = ({ entry: { takenAt = Infinity, place } }: StoredNews) =>
+    // What the held place has not passed would be found again.
+    takenAt < now() - takenMs && place <= held.place;
+  await inbox.drop(own.filter(isOld));
+  const newest = own.toSorted((a, b) => a.entry.place - b.entry.place).at(-1)?.entry;
+  const isAhead = newest !== undefined && newest.place > held.place;
+  const place = isAhead ? newest.place : held.place;
+  const open = own.filter(({ entry }) => entry.takenAt === undefined);
+  const put = async (name: string, body: NewsBody, at: number) => {
+    const entry = { version: 1, watch: id, since: held.since, place: at, foundAt: now() } as const;
+    return await inbox.put(name, { ...body, ...entry }, expiresAt + keptMs);
+  };
+  const goesOn = (next: Partial<HeldWatch>): LegOutcome => ({
+    ...{ type: "goes-on", held: { ...held, ...next }, pollMs: held.intervalMs },
+  });
+
+  if (expiresAt <= now()) {
+    await put("end", { type: "end" }, place + 1);
+    return { type: "expired" };
+  }
+  const position = isAhead ? (newest.position ?? held.position) : held.position;
+  if (open.length >= maxOpen) {
+    const isNew = await put(`overflow ${place}`, { type: "overflow", position }, place);
+    return goesOn({ news: open.length + (isNew ? 1 : 0) });
+  }
+  const found = await lookAtResource(position, () => ask!(request, signal));
+  const next = { position: found.position, news: open.length };
+  if (found.news === undefined) return goesOn({ ...next, place });
+  if (!(await put(`${place + 1}`, found.news, place + 1))) return undefined;
+  return goesOn({ ...next, place: place + 1, news: open.length + 1 });
+}

@@ -1,0 +1,91 @@
+/** What the watches of a chat have found, until a step has taken it: beside the waiting calls, so it ends with them. */
+
+import { isRecord } from "../../base/json-values.ts";
+import { principalParts } from "../../session/principal.ts";
+import type { JsonValue, SessionStore, StoredRecord } from "../../stores/session-store.ts";
+import { newsStart, waitingKeys, type WaitingOwner } from "./waiting-key.ts";
+
+/**
+ * What a watch has found.
+ *
+ * - `changed`: the resource has another content than before, or is gone.
+ * - `overflow`: so much waits for a step that nobody looks until one has taken it.
+ * - `end`: the watch is over.
+ */
+export type NewsType = "changed" | "overflow" | "end";
+
+/** A part of what a watch has found. It is text of a server, which nobody has checked. */
+export interface NewsBody {
+  readonly type: NewsType;
+  /** The contents of the resource. */
+  readonly data?: JsonValue | undefined;
+  /** How much of the contents was left out, in characters. @default none */
+  readonly cut?: number | undefined;
+  /** Where the watch is with it, as `position` of what is held. */
+  readonly position?: string | undefined;
+}
+
+interface NewsEntry extends NewsBody {
+  readonly version: 1;
+  readonly watch: string;
+  readonly since: string;
+  /** Counts the entries of the watch. */
+  readonly place: number;
+  readonly foundAt: number;
+  /** When a step has taken it. It stays for a while, so that no slow look delivers it again. */
+  readonly takenAt?: number | undefined;
+}
+
+export interface StoredNews extends Pick<StoredRecord, "key" | "revision" | "expiresAt"> {
+  readonly entry: NewsEntry;
+}
+
+export type Inbox = ReturnType<typeof createInbox>;
+
+/** The most that is listed at a time. */
+const pageSize = 1_000;
+
+export function createInbox(store: SessionStore, of: WaitingOwner) {
+  const owner = JSON.stringify(principalParts(of.principal));
+  const all = waitingKeys.start(of.agent, of.sessionId) + newsStart;
+  return {
+    /** Those of a watch, or of all, in the order in which they were found; also those that a step has taken. */
+    async list(watch?: string): Promise<StoredNews[]> {
+      const prefix = watch === undefined ? all : `${all}${watch}/`;
+      const found: StoredNews[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.list({ prefix, owner, cursor, limit: pageSize });
+        for (const { value, ...stored } of page.records)
+          if (isEntry(value)) found.push({ ...stored, entry: value });
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+      const order = ({ entry }: StoredNews) => [entry.foundAt, entry.place] as const;
+      return found.toSorted((a, b) => order(a)[0] - order(b)[0] || order(a)[1] - order(b)[1]);
+    },
+    /** @param name of the entry in its watch @returns whether it was not there yet */
+    async put(name: string, entry: NewsEntry, expiresAt: number): Promise<boolean> {
+      const id = `${newsStart}${entry.watch}/${entry.since}/${name}`;
+      const use = { owner, at: entry.foundAt, expiresAt };
+      const put = await store.put(waitingKeys.of(of, id), entry as never, null, use);
+      return put.ok;
+    },
+    /** A step has an entry. What names its place stays. */
+    async take({ key, revision, entry, expiresAt }: StoredNews, takenAt: number): Promise<void> {
+      const { data: _, ...kept } = entry;
+      await store.put(key, { ...kept, takenAt } as never, revision, {
+        owner,
+        at: takenAt,
+        expiresAt,
+      });
+    },
+    async drop(entries: readonly StoredNews[]): Promise<void> {
+      await Promise.all(entries.map(({ key, revision }) => store.delete(key, revision)));
+    },
+  };
+}
+
+/** Another release may write others. */
+function isEntry(value: unknown): value is NewsEntry & { readonly [key: string]: JsonValue } {
+  return isRecord(value) && value["version"] === 1 && typeof value["place"] === "number";
+}
