@@ -26,7 +26,7 @@ export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
     const session = await sessions.begin(names, { told: undefined, priming });
     let isBegun = false;
     try {
-      const handshake = await handshakeOf(centre, session);
+      const handshake = await session.use(() => handshakeOf(centre, session));
       if (handshake instanceof Response) return handshake;
       if (version < handshake.protocolVersion) return otherRevision(message, handshake);
       session.tellNothing();

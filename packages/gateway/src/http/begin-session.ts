@@ -19,7 +19,7 @@ export async function beginSession(
   const { upstream } = session;
   let isBegun = false;
   try {
-    const answer = await initialize(upstream, message);
+    const answer = await session.use(() => initialize(upstream, message));
     isBegun = answer.ok && upstream.slot.snapshot?.kind === "session";
     if (isBegun) answer.headers.set("mcp-session-id", id);
     return answer;

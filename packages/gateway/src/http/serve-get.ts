@@ -11,7 +11,6 @@ export async function serveGet(
   session: ClientSession,
   { headers }: Request,
 ): Promise<Response> {
-  session.noteUse();
   const lastEventId = headers.get("last-event-id");
   if (lastEventId === null) return await listen(session);
   const place = session.events.open(lastEventId);

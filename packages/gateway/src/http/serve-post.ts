@@ -35,7 +35,6 @@ export async function servePost(
   message: JsonRpcMessage | undefined,
   body: string,
 ): Promise<Response | undefined> {
-  session.noteUse();
   if (message === undefined || !isRequest(message)) return await oneWay(session, message, body);
   const { id } = message;
   if (session.waiting?.takes(message)) {

@@ -53,7 +53,8 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const message = parsed.isBatch ? undefined : parsed.messages[0];
     if (id !== null) {
       const session = await sessions.find(id, address);
-      const answer = session && (await servePost(centre, session, message, body));
+      const answer =
+        session && (await session.use(() => servePost(centre, session, message, body)));
       // It was ended elsewhere.
       if (session && answer === undefined) await sessions.close(session);
       return answer ?? sessionNotFound();
@@ -81,7 +82,7 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     }
     const session = await sessions.find(id, address);
     if (session === undefined) return sessionNotFound();
-    if (method === "GET") return await serveGet(centre, session, request);
+    if (method === "GET") return await session.use(() => serveGet(centre, session, request));
     // Also without the store, so that the next DELETE tries it once more.
     try {
       await session.upstream.end();

@@ -150,6 +150,16 @@ test("the process of a client that has gone ends after a while, and another take
   expect(await gone.call()).toContain("had forgotten this session");
 });
 
+test.each(["", "@work"])(
+  "a program may take longer to start, and to answer, than a session may be idle: shop%s",
+  async (name) => {
+    const { url } = await serveGateway(unused, { ...programOptions(["slow"]), idleMs: 100 });
+    // Of this revision, and without a priming event, an answer is one of JSON.
+    const client = await enter(`${url}${name}`, { protocolVersion: "2025-06-18" });
+    expect(textIn(await client.call("wait", { key: "a" }))).toBe("wait a");
+  },
+);
+
 test("a program needs a gateway of one process", () => {
   const options = { ...programOptions(), store: {} as never, principal: () => undefined };
   const store = { get: () => 0, put: () => 0, list: () => 0 } as never;

@@ -108,6 +108,7 @@ function createClientSession(
 ) {
   const { slot } = upstream;
   let usedAt = now();
+  let users = 0;
   /** As of the last session of the server. */
   let known: PrimingKind = "none";
   const primingKind = () => {
@@ -128,10 +129,18 @@ function createClientSession(
     stopListening: undefined as (() => Promise<void>) | undefined,
     /** Adds an event to it. */
     onNews: undefined as ((event: Uint8Array) => void) | undefined,
-    get usedAt() {
-      return usedAt;
+    /** Does what the client has asked for. Until then the session is in use. */
+    async use<RESULT>(work: () => Promise<RESULT>): Promise<RESULT> {
+      users += 1;
+      return await work().finally(() => {
+        users -= 1;
+        usedAt = now();
+      });
     },
-    noteUse: () => void (usedAt = now()),
+    /** Since when nobody uses it; now, if somebody does. */
+    get usedAt() {
+      return users > 0 ? now() : usedAt;
+    },
     noteRequest(id: JsonRpcId, kind: EventPlace["kind"]): RequestNote {
       const note = { kind };
       notes.delete(JSON.stringify(id));
@@ -147,7 +156,8 @@ function createClientSession(
     told: async () => void (await telling.over),
     /** Of a client that has just come. */
     tellNothing: () => void (telling.era = eraOf(slot)),
-    hasCalls: () => calls().length > 0,
+    /** Whether an answer is under way, or kept for a client that comes back. */
+    hasRequests: () => notes.size > 0,
     isCalling: () => calls().some(([, { call }]) => !call!.isOver),
     /** Forgets answers that their clients must have by now. */
     dropOldCalls() {

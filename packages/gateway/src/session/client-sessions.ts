@@ -37,7 +37,7 @@ export function createClientSessions(centre: Centre, idleMs: number) {
     for (const session of await all()) {
       session.dropOldCalls();
       const isIdle = centre.now() - session.usedAt >= idleMs && session.stopListening === undefined;
-      if (isIdle && !session.hasCalls()) await rest(session).catch(() => undefined);
+      if (isIdle && !session.hasRequests()) await rest(session).catch(() => undefined);
     }
     if (open.size === 0) stop();
   };
