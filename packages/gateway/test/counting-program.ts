@@ -46,7 +46,8 @@ async function call(name: string, args: { key?: string }, token: unknown): Promi
 
 async function answer({ id, method, params }: any): Promise<object | undefined> {
   if (method === "initialize") {
-    if (process.argv.includes("slow")) await new Promise((resolve) => void setTimeout(resolve, 700));
+    if (process.argv.includes("slow"))
+      await new Promise((resolve) => void setTimeout(resolve, 700));
     const { protocolVersion } = params;
     const serverInfo = { name: "counting", version: "1.0.0" };
     return { id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } };

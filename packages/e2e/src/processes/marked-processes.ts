@@ -16,3 +16,11 @@ function argumentsOf(pid: string): string {
     return "";
   }
 }
+
+/** The supervisors that a process started. */
+export function supervisorsOf(parent: number): number[] {
+  return processesWith("supervisor.ts").filter((pid) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
+  });
+}

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
-import { processesWith } from "../processes/marked-processes.ts";
+import { processesWith, supervisorsOf } from "../processes/marked-processes.ts";
 import {
   callForText,
   callTool,
@@ -16,7 +16,8 @@ test.skipIf(process.platform !== "linux")(
   "a server that stops its supervisor is ended by the program",
   async () => {
     const fixture = await startHostile();
-    await callTool(fixture.tools, "stop_supervisor");
+    const [pid] = supervisorsOf(process.pid);
+    await callTool(fixture.tools, "stop_supervisor", { pid });
     expect(states()).not.toEqual([]);
     const begin = performance.now();
     await fixture.registry.dispose();

@@ -66,8 +66,8 @@ const acts: Record<string, (input: Record<string, unknown>) => string | undefine
     setInterval(() => undefined, 1e6);
     return "stopped";
   },
-  stop_supervisor: () => {
-    process.kill(process.ppid, "SIGSTOP");
+  stop_supervisor: ({ pid }) => {
+    process.kill(Number(pid), "SIGSTOP");
     return "stopped";
   },
 };

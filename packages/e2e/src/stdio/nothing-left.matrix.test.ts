@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { assert, describe, expect, test, vi } from "vitest";
 import { programArguments } from "../processes/programs.ts";
-import { processesWith } from "../processes/marked-processes.ts";
+import { processesWith, supervisorsOf } from "../processes/marked-processes.ts";
 import { callTool, hidden, openFixture, processCount, stdioFixture } from "./stdio-fixture.ts";
 
 const program = new URL("./stdio-program.ts", import.meta.url);
@@ -125,11 +124,3 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
     },
   );
 });
-
-/** The supervisors that a process started. */
-function supervisorsOf(parent: number): number[] {
-  return processesWith("supervisor.ts").filter((pid) => {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
-  });
-}

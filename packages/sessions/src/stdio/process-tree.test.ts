@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { createProcessTree, readProcessTable, readPs } from "./process-tree.ts";
+import { createProcessTree, readProcesses, readPs } from "./process-tree.ts";
 
 const lives = "setInterval(() => {}, 1e6);";
-const mark = () => `DURABLE_MCP_STDIO=${randomUUID()}`;
+const mark = () => randomUUID();
 
 /** A process that runs a program for `node -e`, which prints a pid when it is ready. */
 async function start(program: string, env: Record<string, string> = {}) {
@@ -28,23 +28,23 @@ const ended = ({ exitCode, signalCode }: ChildProcess) => (exitCode ?? signalCod
 describe.skipIf(process.platform !== "linux")("a process tree", () => {
   test("has the descendants, also those in sessions of their own without an environment", async () => {
     const { child, pid } = await start(`${startDaemon("env: {}")} ${lives}`);
-    const tree = createProcessTree(child.pid!, mark());
+    const tree = createProcessTree(mark(), child.pid);
+    expect([tree.isGone(), tree.isRootGone()]).toEqual([false, false]);
+    child.kill("SIGKILL");
+    await expect.poll(() => tree.isRootGone()).toBe(true);
     expect(tree.isGone()).toBe(false);
     tree.signal("SIGKILL");
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
-    expect(tree.isGone()).toBe(true);
-    // The root is not part of it.
-    expect(ended(child)).toBe(false);
-    child.kill("SIGKILL");
+    await expect.poll(() => tree.isGone()).toBe(true);
   });
 
   test("has a daemon that no process leads to, by the mark in its environment", async () => {
     const own = mark();
-    const { child, pid } = await start(startDaemon(""), { DURABLE_MCP_STDIO: own.split("=")[1]! });
+    const { child, pid } = await start(startDaemon(""), { DURABLE_MCP_STDIO: `${own}.1` });
     if (!ended(child)) await once(child, "exit");
-    const other = createProcessTree(child.pid!, mark());
+    const other = createProcessTree(mark(), child.pid);
     expect(other.isGone()).toBe(true);
-    const tree = createProcessTree(child.pid!, own);
+    const tree = createProcessTree(own, undefined);
     expect(tree.isGone()).toBe(false);
     tree.signal("SIGKILL");
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false));
@@ -52,8 +52,8 @@ describe.skipIf(process.platform !== "linux")("a process tree", () => {
 
   test("keeps what it has seen when the processes in between have ended", async () => {
     const { child, pid } = await start(`${startDaemon("env: {}")} ${lives}`);
-    const tree = createProcessTree(process.pid, mark());
-    const late = createProcessTree(process.pid, mark());
+    const tree = createProcessTree(mark(), child.pid);
+    const late = createProcessTree(mark(), child.pid);
     tree.note();
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -65,15 +65,26 @@ describe.skipIf(process.platform !== "linux")("a process tree", () => {
   });
 });
 
+test("a process that later has the number of the server is none of it", () => {
+  const started = { pid: 7, parent: 1, group: 7, startedAt: "1", mark: "" };
+  let entries = [started];
+  const tree = createProcessTree(mark(), 7, { read: () => entries, forget: () => undefined });
+  expect(tree.isGone()).toBe(false);
+  entries = [];
+  expect(tree.isGone()).toBe(true);
+  entries = [{ ...started, startedAt: "2" }];
+  expect(tree.isGone()).toBe(true);
+});
+
 test.skipIf(process.platform !== "linux")("ps tells the same as /proc", async () => {
   const { child, pid } = await start(`console.log(process.pid); ${lives}`);
   const find = (table: ReturnType<typeof readPs>) => table.find((entry) => entry.pid === pid);
   expect(find(readPs())).toMatchObject({ pid, parent: process.pid });
-  expect(find(readProcessTable())).toMatchObject({ pid, parent: process.pid });
+  expect(find(readProcesses())).toMatchObject({ pid, parent: process.pid });
   child.kill("SIGKILL");
   await once(child, "exit");
   expect(find(readPs())).toBeUndefined();
-  expect(find(readProcessTable())).toBeUndefined();
+  expect(find(readProcesses())).toBeUndefined();
 });
 
-const isRunning = (pid: number) => readProcessTable().some((entry) => entry.pid === pid);
+const isRunning = (pid: number) => readProcesses().some((entry) => entry.pid === pid);

@@ -1,10 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
+/** In the environment of each server and of its children, with a value of its own. */
+export const markName = "DURABLE_MCP_STDIO";
+
 /** The processes of one server, daemons included. */
 export interface ProcessTree {
   /** Notes the processes that belong to it now. */
   note(): void;
+  /** Whether the server's own process has ended. */
+  isRootGone(): boolean;
   /** Whether all have ended. */
   isGone(): boolean;
   /** Sends a signal to each process that has not ended. */
@@ -12,45 +17,50 @@ export interface ProcessTree {
 }
 
 /**
- * The tree below a supervisor, without the supervisor itself. A process belongs to it if it
+ * The tree of a server, whose process began a session. A process belongs to it if it
  *
- * - descends from the supervisor or from another that belongs, or
- * - is in the supervisor's session, where it was born and stays after its parent's end, or
+ * - is in the session, where it was born and stays after its parent's end, or
+ * - descends from another that belongs, or
  * - was started with the mark in its environment, which a daemon keeps in its own session, or
  * - belonged at the last look, because its parents may have ended since. So look now and then.
  *
- * @param mark `NAME=value`, in the environment of the server and whatever it starts
+ * @param mark what the value of `DURABLE_MCP_STDIO` begins with
+ * @param root the server's own process
+ * @param table that several trees share
  */
-export function createProcessTree(supervisor: number, mark: string): ProcessTree {
+export function createProcessTree(
+  mark: string,
+  root: number | undefined,
+  table = createProcessTable(),
+): ProcessTree {
   let known = new Map<number, ProcessEntry>();
-  /** Processes without the mark. They are not read again. */
-  let strangers = new Set<string>();
+  /** The number of the session. A later process may have it when nothing of this one is left. */
+  let session = root;
+  let wasSeen = false;
 
   const look = (): ProcessEntry[] => {
-    const table = readProcessTable().filter(({ pid }) => pid !== supervisor && pid !== process.pid);
+    const entries = table.read();
     const members = new Map<number, ProcessEntry>();
-    const unmarked = new Set<string>();
-    for (const entry of table) {
-      const wasMember = known.get(entry.pid)?.startedAt === entry.startedAt;
-      const isNear = entry.parent === supervisor || entry.group === supervisor;
-      const isStranger = () => entry.startedAt !== "" && strangers.has(identity(entry));
-      if (wasMember || isNear || (!isStranger() && hasInEnvironment(entry.pid, mark))) {
-        members.set(entry.pid, entry);
-      } else {
-        unmarked.add(identity(entry));
-      }
-    }
+    const belongs = ({ pid, group, startedAt, mark: own }: ProcessEntry) =>
+      pid === session ||
+      group === session ||
+      known.get(pid)?.startedAt === startedAt ||
+      own.startsWith(mark);
+    for (const entry of entries) if (belongs(entry)) members.set(entry.pid, entry);
     for (let before = -1; before < members.size;) {
       before = members.size;
-      for (const entry of table) if (members.has(entry.parent)) members.set(entry.pid, entry);
+      for (const entry of entries) if (members.has(entry.parent)) members.set(entry.pid, entry);
     }
-    strangers = unmarked;
     known = members;
+    const isSeen = entries.some(({ pid, group }) => pid === session || group === session);
+    if (wasSeen && !isSeen) session = undefined;
+    wasSeen ||= isSeen;
     return [...members.values()];
   };
 
   return {
     note: () => void look(),
+    isRootGone: () => !look().some(({ pid }) => pid === session),
     isGone: () => look().length === 0,
     signal(signal) {
       for (const { pid } of look()) send(pid, signal);
@@ -58,7 +68,40 @@ export function createProcessTree(supervisor: number, mark: string): ProcessTree
   };
 }
 
-function identity({ pid, startedAt }: ProcessEntry): string {
+/** What is read is used for this long, in milliseconds, so that the trees that end at once share it. */
+const freshMs = 4;
+
+/** All processes of this machine (or container) that can be seen, but for this one. */
+export function createProcessTable() {
+  let entries: readonly ProcessEntry[] = [];
+  let readAt = -Infinity;
+  /** A process keeps its environment. It is read once. */
+  let marks = new Map<string, string>();
+  return {
+    read(): readonly ProcessEntry[] {
+      if (performance.now() - readAt < freshMs) return entries;
+      const before = marks;
+      marks = new Map();
+      entries = readProcesses().flatMap((entry) => {
+        if (entry.pid === process.pid) return [];
+        const mark = before.get(identity(entry)) ?? markIn(entry.pid);
+        if (entry.startedAt !== "") marks.set(identity(entry), mark);
+        return [{ ...entry, mark }];
+      });
+      readAt = performance.now();
+      return entries;
+    },
+    /** What comes next is read anew. */
+    forget: () => void (readAt = -Infinity),
+  };
+}
+
+interface ProcessEntry extends FoundProcess {
+  /** Of the server to which it belongs; empty without one. */
+  readonly mark: string;
+}
+
+function identity({ pid, startedAt }: FoundProcess): string {
   return `${pid} ${startedAt}`;
 }
 
@@ -71,7 +114,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** A running process. Zombies are left out. */
-export interface ProcessEntry {
+interface FoundProcess {
   readonly pid: number;
   readonly parent: number;
   /** Its session on Linux, its process group elsewhere: children are born into their parent's. */
@@ -80,12 +123,11 @@ export interface ProcessEntry {
   readonly startedAt: string;
 }
 
-/** All processes of this machine (or container) that can be seen. */
-export function readProcessTable(): ProcessEntry[] {
+export function readProcesses(): FoundProcess[] {
   return process.platform === "linux" ? readProc() : readPs();
 }
 
-function readProc(): ProcessEntry[] {
+function readProc(): FoundProcess[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     const stat = readIfThere(`/proc/${name}/stat`);
@@ -98,7 +140,7 @@ function readProc(): ProcessEntry[] {
 }
 
 /** For systems without `/proc`. It also runs on Linux, where the tests compare the two. */
-export function readPs(): ProcessEntry[] {
+export function readPs(): FoundProcess[] {
   const { stdout, pid: ownPid } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,state="], {
     encoding: "utf8",
   });
@@ -109,9 +151,13 @@ export function readPs(): ProcessEntry[] {
   });
 }
 
-/** Whether a process was started with this `NAME=value` in its environment; Linux only. */
-function hasInEnvironment(pid: number, assignment: string): boolean {
-  return readIfThere(`/proc/${pid}/environ`).split("\0").includes(assignment);
+/** The mark with which a process was started; Linux only. */
+function markIn(pid: number): string {
+  const start = `${markName}=`;
+  const found = readIfThere(`/proc/${pid}/environ`)
+    .split("\0")
+    .find((line) => line.startsWith(start));
+  return found?.slice(start.length) ?? "";
 }
 
 /** Empty for a process that has ended meanwhile, and for one of another user. */
