@@ -79,11 +79,18 @@ test.skipIf(process.platform !== "linux")(
     const gateway = await startGateway({ fixture: { command, args } });
     onTestFinished(() => gateway.stop());
     const [served] = gateway.processes;
-    const client = new Client({ name: "unchanged", version: "1.0.0" });
-    await client.connect(new StreamableHTTPClientTransport(new URL(served!.urlOf("fixture"))));
-    await client.callTool({ name: "start_traceable_processes", arguments: {} });
-    expect(running(marker)).toBeGreaterThan(2);
+    const begin = async () => {
+      const client = new Client({ name: "unchanged", version: "1.0.0" });
+      await client.connect(new StreamableHTTPClientTransport(new URL(served!.urlOf("fixture"))));
+      await client.callTool({ name: "start_traceable_processes", arguments: {} });
+    };
+    await Promise.all(Array.from({ length: 8 }, begin));
+    expect(running(marker)).toBeGreaterThan(16);
+    // Others start as it is killed.
+    const starting = Promise.allSettled(Array.from({ length: 4 }, begin));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     served!.killAtOnce();
+    await starting;
     await expect.poll(() => running(marker), { timeout: 30_000 }).toBe(0);
   },
   120_000,

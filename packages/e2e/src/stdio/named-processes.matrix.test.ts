@@ -110,9 +110,12 @@ test("has a keep-alive of its own, and goes last when there are too many", async
 
 test("goes with the agent session when that is ended", async () => {
   const { sessions, processes } = startNamed({ pool: {} });
-  // Each step lists the tools of the process without a name.
-  const own = await sessions.run("chat", { principal: alice }, async () => await pid());
-  await sessions.run("other", { principal: alice }, async () => await pid());
+  const both = async (run: Parameters<typeof call>[0]) => {
+    await call(run, "pid");
+    return await pid();
+  };
+  const own = await sessions.run("chat", { principal: alice }, both);
+  await sessions.run("other", { principal: alice }, both);
   expect(processes()).toHaveLength(4);
   const ended = { sessionId: "chat", connection: "fixture", ended: true };
   const selection = { principal: alice, name: "login" };

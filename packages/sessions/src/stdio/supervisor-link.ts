@@ -106,7 +106,8 @@ function startSupervisor() {
   supervisor.once("exit", (_code, signal) => over(signal));
   hold("", false);
   const own = {
-    nextMark: () => `${marks}.${(count += 1)}`,
+    // No mark is the beginning of another.
+    nextMark: () => `${marks}.${(count += 1)}.`,
     note: (mark: string, watched: Watched) => void servers.set(mark, watched),
     // If the supervisor has ended, that is told.
     tell(order: SupervisorOrder, stdin?: Socket): void {
