@@ -33,7 +33,7 @@ export function createPrograms(
         headers: {
           [principalHeader]: ({ principal }) => encodeURIComponent(JSON.stringify(principal)),
         },
-        fetch: async (input, init) => await program.fetch(input, init),
+        fetch: async (_url, init) => await program.fetch(init),
       },
       { createClient: noClient, renewLogin: noClient },
     );
