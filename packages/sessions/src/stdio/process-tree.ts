@@ -68,18 +68,19 @@ export function createProcessTree(
   };
 }
 
-/** What is read is used for this long, in milliseconds, so that the trees that end at once share it. */
+/** What is read is used for this long, in milliseconds, or twice as long as reading took: trees that end at once share it. */
 const freshMs = 4;
 
 /** All processes of this machine (or container) that can be seen, but for this one. */
 export function createProcessTable() {
   let entries: readonly ProcessEntry[] = [];
-  let readAt = -Infinity;
+  let freshUntil = -Infinity;
   /** A process keeps its environment. It is read once. */
   let marks = new Map<string, string>();
   return {
     read(): readonly ProcessEntry[] {
-      if (performance.now() - readAt < freshMs) return entries;
+      const begun = performance.now();
+      if (begun < freshUntil) return entries;
       const before = marks;
       marks = new Map();
       entries = readProcesses().flatMap((entry) => {
@@ -88,11 +89,12 @@ export function createProcessTable() {
         if (entry.startedAt !== "") marks.set(identity(entry), mark);
         return [{ ...entry, mark }];
       });
-      readAt = performance.now();
+      const now = performance.now();
+      freshUntil = now + Math.max(freshMs, 2 * (now - begun));
       return entries;
     },
     /** What comes next is read anew. */
-    forget: () => void (readAt = -Infinity),
+    forget: () => void (freshUntil = -Infinity),
   };
 }
 

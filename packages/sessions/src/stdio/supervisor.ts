@@ -97,7 +97,7 @@ async function end(server: Server): Promise<void> {
 async function endOnce({ mark, tree, closeMs, stdin }: Server): Promise<void> {
   // At the end of its stdin a server that keeps to the protocol ends by itself. That takes away the
   // only thing that leads to some of its children, so look before.
-  table.forget();
+  await (nextLook ??= lookAnew());
   tree.note();
   tell({ type: "looked", mark });
   stdin?.destroy();
@@ -112,6 +112,15 @@ async function endOnce({ mark, tree, closeMs, stdin }: Server): Promise<void> {
   }, killForMs);
   servers.delete(mark);
   tell({ type: "gone", mark });
+}
+
+let nextLook: Promise<void> | undefined;
+
+/** What comes after it is read anew, once for all servers that are ended at the same time. */
+async function lookAnew(): Promise<void> {
+  await new Promise(setImmediate);
+  nextLook = undefined;
+  table.forget();
 }
 
 /** The program has ended. It may have started servers that it did not come to name. */
