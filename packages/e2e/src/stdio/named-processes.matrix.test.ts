@@ -8,6 +8,11 @@ const named = { fixture: { named: "login" } } as const;
 const alice = { type: "user", issuer: "https://login.example", id: "alice" } as const;
 const bob = { ...alice, id: "bob" };
 const pid = () => withConnections(named, (own) => call(own, "pid"));
+/** Of both processes, without the name first. */
+const both = async (run: Parameters<typeof call>[0]) => {
+  await call(run, "pid");
+  return await pid();
+};
 
 test("is each principal's, each agent session's and each name's own", async () => {
   const { run } = startNamed({ pool: {} });
@@ -110,10 +115,6 @@ test("has a keep-alive of its own, and goes last when there are too many", async
 
 test("goes with the agent session when that is ended", async () => {
   const { sessions, processes } = startNamed({ pool: {} });
-  const both = async (run: Parameters<typeof call>[0]) => {
-    await call(run, "pid");
-    return await pid();
-  };
   const own = await sessions.run("chat", { principal: alice }, both);
   await sessions.run("other", { principal: alice }, both);
   expect(processes()).toHaveLength(4);

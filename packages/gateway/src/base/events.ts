@@ -19,9 +19,15 @@ const maxUnreadBytes = 4_000_000;
 
 export type Listener = ReadableStreamDefaultController<Uint8Array>;
 
-/** A stream whose reader is known to have left behind too much: see `isBehind`. */
-export const listenerStream = (source: UnderlyingDefaultSource<Uint8Array>) =>
-  new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }));
+/** A stream for a listener, and the answer that brings it. @param onLeft called when its reader has left */
+export function openListener(onLeft: () => void) {
+  let listener!: Listener;
+  const body = new ReadableStream<Uint8Array>(
+    { start: (controller) => void (listener = controller), cancel: onLeft },
+    new ByteLengthQueuingStrategy({ highWaterMark: maxUnreadBytes }),
+  );
+  return { listener, answer: eventAnswer(body) };
+}
 
 export const isBehind = ({ desiredSize }: Listener) => (desiredSize ?? 0) <= 0;
 

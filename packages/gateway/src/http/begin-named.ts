@@ -1,11 +1,10 @@
 import type { InitializeResult, JsonRpcRequest } from "@durable-mcp/core";
 import { type JsonRpcMessage, randomToken, revisionIn } from "@durable-mcp/core/internal";
 import { messageAnswer, refusal } from "../base/answers.ts";
-import { clientInfo } from "../base/centre.ts";
-import { sharedRevision } from "../base/session-revision.ts";
 import { primingOf } from "../base/events.ts";
+import { ownInitialize } from "../base/own-initialize.ts";
 import type { ClientSession } from "../session/client-session.ts";
-import { namesOf, type SessionAddress } from "../session/session-names.ts";
+import { namesOf, type SessionAddress, type SessionNames } from "../session/session-names.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
 import { maxClients, writeNamedClient } from "../session/named-clients.ts";
 import type { Centre } from "../session/upstreams.ts";
@@ -15,12 +14,10 @@ import { initialize, notBegun } from "./begin-session.ts";
 export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
   const turns = new Map<string, Promise<unknown>>();
 
-  const begin = async (message: JsonRpcRequest, address: SessionAddress): Promise<Response> => {
+  const begin = async (message: JsonRpcRequest, names: SessionNames, id: string) => {
     const { protocolVersion: asked, clientInfo: info } = message.params ?? {};
     const version = typeof asked === "string" ? asked : "";
     const priming = primingOf(version, info as Record<string, unknown>);
-    const id = randomToken() + randomToken();
-    const names = await namesOf(id, address);
     if (sessions.countNamed(names) >= maxClients)
       return refusal(429, `This name has ${maxClients} clients. End some, or take another name.`);
     const session = await sessions.begin(names, { told: undefined, priming });
@@ -44,13 +41,11 @@ export function createNamedBeginning(centre: Centre, sessions: ClientSessions) {
   };
   /** Of those that come at once, one opens the session of the server. */
   return async (message: JsonRpcRequest, address: SessionAddress): Promise<Response> => {
-    const { connection, principal, name } = address;
-    const key = JSON.stringify([connection, name, principal]);
-    const before = turns.get(key);
-    const own = (async () => {
-      await before?.catch(() => undefined);
-      return await begin(message, address);
-    })();
+    const id = randomToken() + randomToken();
+    const names = await namesOf(id, address);
+    const { whole: key } = names;
+    const before = turns.get(key) ?? Promise.resolve();
+    const own = before.catch(() => undefined).then(() => begin(message, names, id));
     turns.set(key, own);
     return await own.finally(() => {
       if (turns.get(key) === own) turns.delete(key);
@@ -69,11 +64,7 @@ async function handshakeOf(
   };
   const known = made();
   if (known) return known;
-  const { options } = connections[of.connection]!;
-  const { capabilities = {} } = options;
-  const params = { protocolVersion: sharedRevision, capabilities, clientInfo: clientInfo(options) };
-  const message = { jsonrpc: "2.0", id: 0, method: "initialize", params } as const;
-  const answer = await initialize(upstream, message);
+  const answer = await initialize(upstream, ownInitialize(0, connections[of.connection]!));
   const nameless = "The server has no sessions, so none has a name. Use the address without @.";
   return answer.ok ? (made() ?? refusal(502, nameless)) : answer;
 }

@@ -6,13 +6,7 @@ import {
   type JsonRpcResponse,
 } from "@durable-mcp/core/internal";
 import { messageAnswer } from "../base/answers.ts";
-import {
-  eventAnswer,
-  isBehind,
-  type Listener,
-  listenerStream,
-  messageEvent,
-} from "../base/events.ts";
+import { isBehind, type Listener, messageEvent, openListener } from "../base/events.ts";
 
 export type AnswerUnderWay = ReturnType<typeof createAnswer>;
 
@@ -23,12 +17,9 @@ export function createAnswer({ id, params }: JsonRpcRequest) {
   let stream: Listener | undefined;
   const open = () => {
     if (stream) return stream;
-    const body = listenerStream({
-      start: (controller) => void (stream = controller),
-      cancel: () => void (stream = undefined),
-    });
-    begun.resolve(eventAnswer(body));
-    return stream!;
+    const { listener, answer } = openListener(() => void (stream = undefined));
+    begun.resolve(answer);
+    return (stream = listener);
   };
   const aborting = new AbortController();
   let isOver = false;

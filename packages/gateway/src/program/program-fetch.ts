@@ -7,13 +7,7 @@ import {
 } from "@durable-mcp/core/internal";
 import { isRequest, messageAnswer, refusal, sessionNotFound } from "../base/answers.ts";
 import type { McpStdioConnection } from "../base/centre.ts";
-import {
-  eventAnswer,
-  isBehind,
-  type Listener,
-  listenerStream,
-  messageEvent,
-} from "../base/events.ts";
+import { isBehind, type Listener, messageEvent, openListener } from "../base/events.ts";
 import type { ProgramChild } from "./program-child.ts";
 import { createProgramStart } from "./program-start.ts";
 
@@ -63,7 +57,7 @@ export function createProgramFetch(
     { body, signal }: RequestInit,
     id: string | null,
   ): Promise<Response> => {
-    const parsed = parseMessages(String(body));
+    const parsed = parseMessages(body as string);
     const [message] = parsed?.isBatch === false ? parsed.messages : [];
     if (message === undefined) return refusal(400, "A program takes one message at a time.");
     if (id !== null || !isRequest(message) || message.method !== "initialize")
@@ -125,12 +119,11 @@ function createSession(child: ProgramChild, onOver: () => void, isShared: boolea
     },
     listen(): Response {
       silence();
-      let controller: typeof listener;
-      const body = listenerStream({
-        start: (given) => void (listener = controller = given),
-        cancel: () => void (listener = listener === controller ? undefined : listener),
+      const opened = openListener(() => {
+        if (listener === opened.listener) listener = undefined;
       });
-      return eventAnswer(body);
+      listener = opened.listener;
+      return opened.answer;
     },
     async end(): Promise<void> {
       own.close();

@@ -1,15 +1,14 @@
 import type { JsonRpcRequest, Principal } from "@durable-mcp/core";
 import { type JsonRpcResponse, readAnswer, within } from "@durable-mcp/core/internal";
-import { clientInfo, type McpStdioConnection } from "../base/centre.ts";
-import { sharedRevision } from "../base/session-revision.ts";
+import type { McpStdioConnection } from "../base/centre.ts";
+import { ownInitialize } from "../base/own-initialize.ts";
 import { type ProgramChild, startChild } from "./program-child.ts";
 
 type Handshake = { readonly child: ProgramChild; readonly answer: JsonRpcResponse };
 
 /** Starts the processes of a program, up to their answer to `initialize`. */
 export function createProgramStart(definition: McpStdioConnection, connection: string) {
-  const { options } = definition;
-  const connectMs = options.timeouts?.connectMs ?? 30_000;
+  const { connectMs = 30_000 } = definition.options.timeouts ?? {};
   const shared = new Map<string, Promise<Handshake>>();
   let isClosed = false;
 
@@ -23,13 +22,7 @@ export function createProgramStart(definition: McpStdioConnection, connection: s
     throw failure;
   };
   const startShared = async (principal: Principal): Promise<Handshake> => {
-    const params = {
-      protocolVersion: sharedRevision,
-      capabilities: options.capabilities ?? {},
-      clientInfo: clientInfo(options),
-    };
-    const message = { jsonrpc: "2.0", id: "gateway.0", method: "initialize", params } as const;
-    const handshake = await start(message, principal);
+    const handshake = await start(ownInitialize("gateway.0", definition), principal);
     const told = { jsonrpc: "2.0", method: "notifications/initialized" } as const;
     // One that has ended since is noticed by whoever shares it.
     await handshake.child.send(told).catch(() => undefined);

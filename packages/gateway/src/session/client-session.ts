@@ -45,7 +45,7 @@ export async function openClientSession(
   isNew: boolean,
   newcomer?: NamedClient,
 ): Promise<ClientSession | undefined> {
-  const found = async () => (await readNamedClients(centre, names.of)).find(names.key);
+  const found = async () => (await readNamedClients(centre, names)).find(names.key);
   const named = names.isNamed ? (newcomer ?? (await found())) : undefined;
   if (names.isNamed && named === undefined) return undefined;
   const notes: RequestNotes = new Map();
@@ -109,19 +109,7 @@ function createClientSession(
   const { slot } = upstream;
   let usedAt = now();
   let users = 0;
-  /** As of the last session of the server. */
-  let known: PrimingKind = "none";
-  const primingKind = () => {
-    if (named) return named.priming;
-    const { snapshot } = slot;
-    // Of a lost session, the handshake is there.
-    if (!snapshot || !("initializeResult" in snapshot) || !snapshot.initializeResult) return known;
-    const { clientInfo } = snapshot.kind === "session" ? snapshot : {};
-    const { protocolVersion } = snapshot.initializeResult;
-    const isNew = protocolVersion >= "2025-11-25";
-    if (isNew || clientInfo) known = primingOf(protocolVersion, clientInfo);
-    return known;
-  };
+  const primingKind = named ? () => named.priming : createPriming(slot);
   const calls = () => [...notes].filter(([, { call }]) => call !== undefined);
   return {
     ...{ of, key, isNamed, events, upstream, waiting },
@@ -179,6 +167,21 @@ function createClientSession(
       const kind = primingKind();
       return kind === "none" ? [] : [primingEvent(id, kind === "named")];
     },
+  };
+}
+
+/** How a client takes a first event without a message, as of the last session of the server. */
+function createPriming(slot: SessionSlot) {
+  let known: PrimingKind = "none";
+  return () => {
+    const { snapshot } = slot;
+    // Of a lost session, the handshake is there.
+    if (!snapshot || !("initializeResult" in snapshot) || !snapshot.initializeResult) return known;
+    const { clientInfo } = snapshot.kind === "session" ? snapshot : {};
+    const { protocolVersion } = snapshot.initializeResult;
+    const isNew = protocolVersion >= "2025-11-25";
+    if (isNew || clientInfo) known = primingOf(protocolVersion, clientInfo);
+    return known;
   };
 }
 

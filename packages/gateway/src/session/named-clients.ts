@@ -18,12 +18,11 @@ export const maxClients = 200;
 const maxTries = 20;
 
 type Clients = Readonly<Record<string, [told: number, priming: PrimingKind]>>;
-type Names = Pick<SessionNames, "of" | "key">;
+type Names = Pick<SessionNames, "of" | "key" | "whole">;
 
 /** All clients of a name. */
-export async function readNamedClients({ store }: Centre, of: Names["of"]) {
-  const parts = [of.connection, of.session, ...principalParts(of.principal)];
-  const place = `gateway-clients/${await textDigest(JSON.stringify(parts))}`;
+export async function readNamedClients({ store }: Centre, { whole }: Pick<Names, "whole">) {
+  const place = `gateway-clients/${await textDigest(whole)}`;
   const found = await store.get(place);
   const value = isRecord(found?.value) ? found.value["clients"] : undefined;
   const clients = (isRecord(value) ? value : {}) as Clients;
@@ -52,7 +51,7 @@ export async function writeNamedClient(
 ): Promise<void> {
   const owner = JSON.stringify(principalParts(names.of.principal));
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const { place, revision, clients } = await readNamedClients(centre, names.of);
+    const { place, revision, clients } = await readNamedClients(centre, names);
     const { [names.key]: own, ...others } = clients;
     if (own === undefined && !isNew) return;
     const kept = Object.fromEntries(Object.entries(others).slice(1 - maxClients));

@@ -1,4 +1,3 @@
-import { principalParts } from "@durable-mcp/core";
 import type { SessionNames } from "./session-names.ts";
 import { type NamedClient, readNamedClients, writeNamedClient } from "./named-clients.ts";
 import { createSharedStream } from "./shared-stream.ts";
@@ -41,9 +40,6 @@ const gatewayItself: OfClient = () => ({
   },
 });
 
-const keyOf = ({ of }: SessionNames) =>
-  JSON.stringify([of.connection, of.session, ...principalParts(of.principal)]);
-
 /**
  * The sessions of the server that have a name. The clients of a name have one of them: each with ids, answers and news
  * of its own.
@@ -51,13 +47,13 @@ const keyOf = ({ of }: SessionNames) =>
 export function createNamedUpstreams(centre: Centre) {
   const open = new Map<string, Shared>();
 
-  const share = (of: SessionNames["of"], isNew: boolean): Shared => {
+  const share = (names: SessionNames, isNew: boolean): Shared => {
     const clients = new Set<NamedMember>();
     const onOther = async () => {
-      const noted = await readNamedClients(centre, of).catch(() => undefined);
+      const noted = await readNamedClients(centre, names).catch(() => undefined);
       if (noted) for (const client of clients) client.onOther(noted.find(client.key));
     };
-    const opening = openUpstream(centre, of, gatewayItself, isNew, onOther);
+    const opening = openUpstream(centre, names.of, gatewayItself, isNew, onOther);
     const stream = createSharedStream(async () => (await opening)!);
     return { opening, stream, clients, onOther };
   };
@@ -68,12 +64,11 @@ export function createNamedUpstreams(centre: Centre) {
     ofClient: OfClient,
     isNew: boolean,
   ): Promise<Upstream | undefined> {
-    const { of } = names;
-    const key = keyOf(names);
+    const { of, whole: key } = names;
     const known = open.get(key);
     // What was ended elsewhere is not for newcomers.
     if (known && isNew && (await centre.isEnded(of)) && open.get(key) === known) open.delete(key);
-    const shared = open.get(key) ?? share(of, isNew);
+    const shared = open.get(key) ?? share(names, isNew);
     open.set(key, shared);
     shared.clients.add(member);
     const leave = async () => {
@@ -102,6 +97,6 @@ export function createNamedUpstreams(centre: Centre) {
   return {
     enter,
     /** How many clients of a name this process has. */
-    count: (names: SessionNames) => open.get(keyOf(names))?.clients.size ?? 0,
+    count: (names: SessionNames) => open.get(names.whole)?.clients.size ?? 0,
   };
 }

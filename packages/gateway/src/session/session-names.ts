@@ -14,8 +14,11 @@ export async function namesOf(id: string, address: SessionAddress) {
   const { connection, principal, name } = address;
   const digest = await textDigest(textOf(id, address));
   const key = digest.slice(0, 32);
+  const session = name === undefined ? key : `@${name}`;
   return {
-    of: { session: name === undefined ? key : `@${name}`, connection, principal },
+    of: { session, connection, principal },
+    /** Of the session, which clients may share. */
+    whole: JSON.stringify([connection, session, ...principalParts(principal)]),
     /** Tells the client from others, also under the same name. */
     key,
     isNamed: name !== undefined,

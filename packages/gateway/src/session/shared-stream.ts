@@ -7,14 +7,7 @@ import {
   parseMessages,
 } from "@durable-mcp/core/internal";
 import { declined, isRequest } from "../base/answers.ts";
-import {
-  eventAnswer,
-  isBehind,
-  type Listener,
-  listenerStream,
-  messageEvent,
-  partsOf,
-} from "../base/events.ts";
+import { isBehind, type Listener, messageEvent, openListener, partsOf } from "../base/events.ts";
 import type { OpenUpstream } from "./upstreams.ts";
 
 /**
@@ -73,17 +66,11 @@ export function createSharedStream(upstream: () => Promise<OpenUpstream>) {
         throw error;
       }));
       if (!isEventStream(response)) return new Response(null, response);
-      let own: Listener;
-      const body = listenerStream({
-        start(controller) {
-          own = controller;
-          // It may have ended since.
-          if (reader) listeners.add(controller);
-          else controller.close();
-        },
-        cancel: () => drop(own),
-      });
-      return eventAnswer(body);
+      const { listener, answer } = openListener(() => drop(listener));
+      // It may have ended since.
+      if (reader) listeners.add(listener);
+      else listener.close();
+      return answer;
     },
   };
 }

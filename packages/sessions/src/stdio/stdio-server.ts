@@ -7,12 +7,11 @@ import type { ConnectionStep } from "../connection/live-connection.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../declare/stdio-connection-options.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
-import { resolveEnvironment, secretValues } from "./server-environment.ts";
 import type { DropReason } from "./server-message.ts";
-import { createOutputTail, createStdioErrors, describeDropped } from "./stdio-errors.ts";
+import { createStdioErrors } from "./stdio-errors.ts";
 import { createServerLife } from "./server-life.ts";
+import { startServer } from "./start-server.ts";
 import { createStdioTransport } from "./stdio-transport.ts";
-import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts";
 
 /** Ends servers, and waits until they are gone. */
 export async function closeServers(servers: StdioParts["servers"]): Promise<void> {
@@ -58,28 +57,9 @@ export type StdioServer = Awaited<ReturnType<typeof startStdioServer>>;
 
 /** Starts a server. It lives until all its processes have ended. */
 export async function startStdioServer(parts: StdioParts) {
-  const { options, context, errors, failures, telemetry, life, servers, secrets, emit } = parts;
+  const { context, errors, failures, telemetry, life, servers, secrets, emit } = parts;
   const { connection } = context;
-  const env = await resolveEnvironment(parts);
-  // The run may have ended meanwhile, and then nobody would end the server.
-  context.abortSignal.throwIfAborted();
-  const args = options.args ?? [];
-  secrets.add(...secretValues(env, args));
-  const { scrub } = secrets;
-  const process = startSupervisedProcess({
-    command: options.command,
-    args,
-    env,
-    cwd: options.cwd,
-    closeMs: options.timeouts?.closeMs ?? 1_000,
-  });
-  const stderr = createOutputTail(scrub);
-  const strays = createOutputTail(scrub);
-  process.stderr.setEncoding("utf8").on("data", (text: string) => stderr.append(text));
-  const output = () => ({ stderr: stderr.quote(), strays: strays.quote() });
-
-  let end: ProcessEnd | undefined;
-  const ended = process.ended.then((how) => (end = how));
+  const { process, ended, end, output, noteDropped } = await startServer(parts);
   const reported = new Set<DropReason>();
 
   const transport = createStdioTransport(process, {
@@ -89,7 +69,7 @@ export async function startStdioServer(parts: StdioParts) {
       failures.set(
         data,
         why === undefined
-          ? { error: errors.outcomeUnknown(method, end!, output()), met: "end" }
+          ? { error: errors.outcomeUnknown(method, end()!, output()), met: "end" }
           : { error: errors.unusable(method, why), met: "answer" },
       );
       return data;
@@ -100,12 +80,12 @@ export async function startStdioServer(parts: StdioParts) {
     },
     onNotification: (method, params) => tellNotification(parts, method, params),
     onDropped(line, reason) {
-      strays.append(describeDropped(line, reason));
+      noteDropped(line, reason);
       if (!reported.has(reason)) emit({ type: "line-dropped", connection, reason });
       reported.add(reason);
     },
     toServer: (message) => addTraceContext(takeOut(askForProgress(message)), telemetry),
-    toClient: (error) => scrubJson(error, scrub, ["code", "message", "data"]) as object,
+    toClient: (error) => scrubJson(error, secrets.scrub, ["code", "message", "data"]) as object,
   });
 
   const server = {
@@ -121,7 +101,7 @@ export async function startStdioServer(parts: StdioParts) {
     isClosed: transport.isClosed,
     /** How it ended, if it has. */
     get end() {
-      return end;
+      return end();
     },
     close: async () => await transport.close(),
   };

@@ -70,7 +70,7 @@ export function startSupervisedProcess(server: ServerProgram): SupervisedProcess
   for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
 
   if (child.pid === undefined) supervision.forget();
-  else supervision.watch(child as ChildProcess, server.closeMs, () => void stdin.end());
+  else supervision.watch(child, server.closeMs, () => void stdin.end());
   void exit.then(() => supervision.end());
 
   const exited = Promise.race([exit, supervision.gone]).then(() => undefined);
