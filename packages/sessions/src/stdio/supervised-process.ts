@@ -3,7 +3,7 @@ import type { ChildProcess, ChildProcessWithoutNullStreams } from "node:child_pr
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import spawn from "cross-spawn";
 import { markName } from "./process-tree.ts";
-import { serverEnvironment } from "./server-environment.ts";
+import { serverEnvironment } from "./inherited-environment.ts";
 import { openSupervision, type SupervisorEnd } from "./supervisor-link.ts";
 
 /** How a server ended, or why there never was one. */

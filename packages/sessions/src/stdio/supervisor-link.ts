@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createProcessTable, createProcessTree } from "./process-tree.ts";
-import { inheritedEnvironment } from "./server-environment.ts";
+import { inheritedEnvironment } from "./inherited-environment.ts";
 import type { SupervisorNotice, SupervisorOrder } from "./supervisor.ts";
 
 /** Something killed the supervisor, and its servers were ended with it. */
