@@ -185,10 +185,7 @@ function startUnkeptSession(
   const { principal } = options;
   startAutoSession(options, {
     declared: () => declaredFor(principal),
-    open(successor) {
-      const run = createUnkept(principal, successor);
-      return { run, close: () => run.dispose() };
-    },
+    open: (successor) => createUnkept(principal, successor),
     ...{ emit, face, tracks: [work.track] },
   });
 }

@@ -141,7 +141,7 @@ function startStoredAutoSession(
     declared: () => provider.declaredFor(principal),
     async open(successor) {
       const { run, close } = await beginRun(context, sessionId, { principal }, successor);
-      return { run, close };
+      return { ...run, dispose: close };
     },
     ...{ emit: tell, face: provider.face },
     tracks: [provider.work.track, work.track],

@@ -1,5 +1,6 @@
 import { sessionKey } from "@durable-mcp/core";
 import { detach, invalid } from "@durable-mcp/core/internal";
+import type { Lend } from "../base/loaded-later.ts";
 import type { McpClient } from "../base/mcp-client.ts";
 import type { Track } from "../base/open-work.ts";
 import type { Connections } from "../declare/mcp-connection.ts";
@@ -18,16 +19,11 @@ export interface Successor {
   readonly started: (slot: SlotName) => void;
 }
 
-interface OpenedRun {
-  readonly run: ConnectionRun<any>;
-  readonly close: () => Promise<void>;
-}
-
 /** The runs behind the implicit one. */
 interface ImplicitRuns {
   readonly declared: () => Connections;
   /** Opens the next run, when the one before has saved all. */
-  readonly open: (successor: Successor) => OpenedRun | Promise<OpenedRun>;
+  readonly open: (successor: Successor) => ConnectionRun<any> | Promise<ConnectionRun<any>>;
   readonly emit: (event: ConnectionEvent) => void;
   readonly face: ToolFace | undefined;
   /** Has the implicit run closed, for good, with those that it belongs to. */
@@ -98,7 +94,7 @@ type CloseReason = "idle" | "exit" | "asked";
  * with the ones before.
  */
 function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
-  let current: Promise<OpenedRun> | undefined;
+  let current: Promise<ConnectionRun<any>> | undefined;
   let closing = Promise.resolve();
   let uses = 0;
   /** How often a use has begun or ended. */
@@ -117,9 +113,9 @@ function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
     if (left === undefined) return await closing;
     leave();
     const close = async () => {
-      const opened = await left.catch(() => undefined);
+      const run = await left.catch(() => undefined);
       noteEnd(reason);
-      await opened?.close();
+      await run?.dispose();
     };
     closing = close();
     await closing;
@@ -167,11 +163,8 @@ function createLazyRun({ open, emit }: ImplicitRuns, idleTimeoutMs: number) {
     return opening;
   };
   /** Calls `use` with the run. */
-  const withRun = <RESULT>(use: (run: ConnectionRun<any>) => Promise<RESULT>): Promise<RESULT> =>
-    whileHeld(async () => {
-      const { run } = await (current ??= begin());
-      return await use(run);
-    });
+  const withRun: Lend<ConnectionRun<any>> = (use) =>
+    whileHeld(async () => await use(await (current ??= begin())));
   return { withRun, hold, whileHeld, end };
 }
 
