@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Mutation, notePlaces } from "./find-mutations.ts";
-import type { Failure, WarmTests } from "./warm-tests.ts";
+import type { WarmTests } from "./warm-tests.ts";
 
 /** A mutation in its file. */
 export interface Place extends Mutation {
@@ -11,13 +11,13 @@ export interface Place extends Mutation {
 /**
  * Runs the tests of the places' files once, over sources that note which of the places run.
  *
- * @returns the test files that run each place; or what fails without a fault
+ * @returns the test files that run each place, without those that fail
  */
 export async function noteTests(
   clone: string,
   tests: WarmTests,
   places: readonly Place[],
-): Promise<{ readonly testsOf: readonly (readonly string[])[] } | { readonly failure: Failure }> {
+): Promise<readonly (readonly string[])[]> {
   const notes = join(clone, "notes.tsv");
   writeFileSync(notes, "");
   const paths = [...new Set(places.map(({ path }) => path))];
@@ -35,31 +35,40 @@ export async function noteTests(
     writeFileSync(join(clone, path), `${begin}; ${add}${noted}\n${notePlaceIn(notes)}\n${end}\n`);
     tests.changed(path);
   }
-  let failure: Failure | undefined;
-  const files = [...new Set([...importing.values()].flat())];
-  // A busy machine makes tests fail, too.
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    failure = await tests.run(files.filter((file) => !tests.durations.has(file)));
-    if (failure === undefined) break;
-  }
+  await runAll(tests, [...new Set([...importing.values()].flat())]);
   for (const [path, source] of sources) {
     writeFileSync(join(clone, path), source);
     tests.changed(path);
   }
-  if (failure !== undefined) return { failure };
 
   const noted = Map.groupBy(
     readFileSync(notes, "utf8").trim().split("\n"),
     (line) => line.split("\t")[0]!,
   );
-  const testsOf = places.map(({ path, around }, index) => {
+  return places.map(({ path, around }, index) => {
     const lines = (noted.get(String(index)) ?? []).map((line) => line.split("\t"));
     const own = lines.map(([, file = ""]) => relative(clone, file)).filter(Boolean);
     // What runs once a process, when it loads, is noted with the first of the files that depend on it.
     const isKnown = around !== undefined && lines.every(([, , when]) => when === "test");
-    return [...new Set(isKnown ? own : [...own, ...importing.get(path)!])];
+    const files = new Set(isKnown ? own : [...own, ...importing.get(path)!]);
+    return [...files].filter((file) => tests.durations.has(file));
   });
-  return { testsOf };
+}
+
+/** Runs test files, those that fail up to three times: a busy machine makes tests fail, too. */
+async function runAll(tests: WarmTests, files: readonly string[]): Promise<void> {
+  const failures = new Map<string, number>();
+  const left = () =>
+    files
+      .filter((file) => !tests.durations.has(file) && (failures.get(file) ?? 0) < 3)
+      .toSorted((a, b) => (failures.get(a) ?? 0) - (failures.get(b) ?? 0));
+  while (left().length > 0) {
+    const { file, told } = (await tests.run(left())) ?? {};
+    if (told === undefined) break;
+    console.error(`fails without a fault: ${told}`);
+    failures.set(file ?? "", (failures.get(file ?? "") ?? 0) + 1);
+    if (failures.get("") === 3) throw new Error(`The tests do not run: ${told}`);
+  }
 }
 
 /** A function of the noted source. It notes a place once for each test file, in processes of the tests, too. */
