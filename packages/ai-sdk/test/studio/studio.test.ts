@@ -85,7 +85,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     const second = await page.submit(answered);
     expect(second.words).toMatch(/asks more.*round 2/s);
     const over = await second.submit({ action: "decline" });
-    expect(over.words).toMatch(/has reached the server.*shop: order_twice\s+answered/s);
+    expect(over.words).toMatch(/has reached the server.*shop: order_twice\s+answered by carol/s);
     expect(over.buttons).toEqual([]);
     expect(shop.legs.map(({ params }) => params.inputResponses)).toEqual([
       undefined,
@@ -178,11 +178,23 @@ const openBrowserAs = (text: string) =>
     ]),
   );
 
+test("a call that is over says who answered it, or took it back", async () => {
+  const { carol, order, sessions } = await start();
+  for (const tool of ["order", "order_twice"]) await order(tool);
+  const waiting = await sessions.waiting("chat-1", { principal: alice });
+  const [first = "", second = ""] = waiting.flatMap((each) => ("id" in each ? [each.id] : []));
+  await sessions.answer("chat-1", first, { confirm: answerOf }, { principal: alice });
+  const page = await carol.get(chat);
+  expect(page.words).toMatch(/shop: order\s+answered by the user; the chat's next step/);
+  await sessions.withdraw("chat-1", second, { principal: alice });
+  expect((await carol.get(chat)).words).toMatch(/shop: order_twice\s+withdrawn\s/);
+});
+
 test("a call is taken back, and the model is told", async () => {
   const { carol, order, sessions } = await start();
   await order();
   const page = await (await carol.get(chat)).submit({ action: "withdraw" });
-  expect(page.words).toMatch(/was taken back.*withdrawn/s);
+  expect(page.words).toMatch(/was taken back.*withdrawn by carol/s);
   expect(await sessions.waiting("chat-1", { principal: alice })).toEqual([]);
 });
 
@@ -282,10 +294,15 @@ test("a sign-in is listed once for a user, with its chats, and without where it 
     { tool: "work__order", input: { item: "tea" } },
     { tool: "work__order", input: { item: "milk" } },
   ]);
-  const sessions = shop.sessions();
+  const connections = { work: shop.connection(), play: shop.connection() };
+  const sessions = shop.sessions({ connections });
+  const jam = { tool: "play__order", input: { item: "jam" } };
+  await shop.step([{ role: "user", content: "Play." }], [[jam]], sessions);
   const { get } = openBrowser(createStudio({ sessions, authorize }));
   const page = await get("?page=sign-ins");
   expect(page.words.match(/alice/g)).toHaveLength(1);
+  expect(page.words).toMatch(/work \(http.*\):\s+chat\s+play \(http.*\):\s+chat\s/s);
+  expect(page.links.filter((link) => link.includes("chat=chat"))).toHaveLength(2);
   const own = await get("?page=chat&chat=chat");
   expect(own.words).toContain("The user has to sign in to work");
   expect(own.words).toContain("the user, who has to sign in to work");

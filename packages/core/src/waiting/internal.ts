@@ -10,7 +10,13 @@ export type { AskServer } from "./legs/watched-resource.ts";
 export type { StoredNews } from "./record/inbox.ts";
 export { createKeptCalls, type KeptCalls } from "./kept-calls.ts";
 export { formProblem } from "./questions/form-problem.ts";
-export { dueCallsOf, dueKeys, listOpenCalls, referenceStart } from "./record/due-calls.ts";
+export {
+  defaultClaimMs,
+  dueCallsOf,
+  dueKeys,
+  listOpenCalls,
+  referenceStart,
+} from "./record/due-calls.ts";
 export {
   goneCall,
   notAsked,

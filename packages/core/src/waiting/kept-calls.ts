@@ -100,7 +100,8 @@ export function createKeptCalls(
 export async function withdrawCall(context: WaitingContext, id: string): Promise<WaitingRecord> {
   const stored = await readCall(context, id);
   if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
-  const next = over(stored.call, "withdrawn");
+  const { by: _, ...ended } = over(stored.call, "withdrawn");
+  const next = { ...ended, ...(context.by !== undefined && { by: context.by }) };
   if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
   await tellWaiting(context, next, stored.call);
   const { fetch } = context;

@@ -7,7 +7,7 @@ import { type SessionsContext, waitingSource } from "../sessions/sessions-contex
 /**
  * The waiting calls of an agent session and principal, outside of a step.
  *
- * @param by who acts for the principal, for the events
+ * @param by who acts for the principal, for the events and the record
  */
 export function openWaiting(
   context: SessionsContext,
@@ -21,7 +21,7 @@ export function openWaiting(
   recordOwner(principal);
   work.throwIfShutDown();
   const { telemetry } = provider;
-  const source = waitingSource({ ...context, sessionId });
+  const source = { ...waitingSource({ ...context, sessionId }), by };
   const declared = provider.declaredFor(principal);
   const ask: Parameters<typeof waitingOutsideStep>[0]["ask"] = async (connection, ...asked) =>
     await context.inRun!(sessionId, { principal, abortSignal }, async ({ find }) =>

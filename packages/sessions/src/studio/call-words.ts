@@ -1,9 +1,10 @@
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
-import { describeWaiting, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import {
+  defaultClaimMs,
+  describeWaiting,
+  type WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import { age } from "./page.ts";
-
-/** A process shows that it lives more often than this, in milliseconds. */
-const claimMs = 60_000;
 
 /** The tool or prompt of a call, or the resource's URI. */
 export function toolOf(call: WaitingRecord): string {
@@ -35,7 +36,7 @@ export function waitsFor(call: WaitingRecord, now: number): string {
   const isHeld = pollAfter !== undefined;
   if (state === "answering" || (type === "stream" && !isHeld)) {
     const silentMs = claim && now - claim.at;
-    if (silentMs !== undefined && silentMs > claimMs)
+    if (silentMs !== undefined && silentMs > defaultClaimMs)
       return `a process that has been silent for ${age(silentMs)}, so it was probably killed. The chat's next step, or a look with admin.check, goes on`;
     return "a process that works on it";
   }
@@ -61,14 +62,17 @@ export function waitsFor(call: WaitingRecord, now: number): string {
 
 function nextLook(pollAfter: number | undefined, now: number): string {
   const lateMs = now - (pollAfter ?? now);
-  if (lateMs < claimMs) return "Nobody has to do anything";
+  if (lateMs < defaultClaimMs) return "Nobody has to do anything";
   return `Nobody has looked for ${age(lateMs)}: does the application call admin.check or run a step?`;
 }
 
 /** What became of a call that is over. */
-export function outcomeOf({ state, answer, isDelivered }: WaitingRecord): string {
-  if (state === "outcome-unknown") return "nobody knows whether it was carried out";
+export function outcomeOf({ state, answer, isDelivered, by }: WaitingRecord): string {
+  const of = by === undefined ? "" : ` by ${oneLine(by, 80)}`;
+  if (state === "outcome-unknown")
+    return `nobody knows whether it was carried out${of && `, after an answer${of}`}`;
+  if (state === "withdrawn") return `withdrawn${of}`;
   if (state !== "settled") return state;
-  const what = answer?.error === undefined ? "answered" : "answered with an error";
+  const what = `answered${of}${answer?.error === undefined ? "" : ", and ended with an error"}`;
   return `${what}; ${isDelivered ? "the chat has it" : "the chat's next step gets it"}`;
 }

@@ -166,24 +166,28 @@ export async function waitsPage(look: Look): Promise<Page> {
   return { title: "What waits", body: markup`${list}${hidden}${more(cursor, { page: "waits" })}` };
 }
 
-/** Once for a user and connection, with the chats that need it. Only the user learns where it starts. */
+/** Once for a user, with the chats that need it. Only the user learns where it starts. */
 export async function signInsPage(look: Look): Promise<Page> {
   const { calls, hidden, cursor } = await openCalls(look);
   const parked = calls.filter(({ record }) => record.type === "call-waits-for-sign-in");
-  const signIns = Map.groupBy(parked, ({ owner, record }) =>
-    JSON.stringify([owner, record.connection]),
+  const rows = Array.from(
+    Map.groupBy(parked, ({ owner }) => owner),
+    ([owner, own]) => {
+      const servers = Map.groupBy(
+        own,
+        ({ record: { connection, url } }) => `${connection} (${new URL(url).origin})`,
+      );
+      const needs = Array.from(servers, ([server, same]) => {
+        const chats = Array.from(new Set(same.map(({ sessionId }) => sessionId)), (chat) => [
+          link(queryOf(look, chat), nameOf(look, chat)),
+          " ",
+        ]);
+        return markup`<div>${server}: ${chats}</div>`;
+      });
+      return [userOf(look, owner), needs, moment(own[0]!.record.askedAt, look.now)];
+    },
   );
-  const rows = Array.from(signIns.values(), (same) => {
-    const { owner, record } = same[0]!;
-    const chats = [...new Set(same.map(({ sessionId }) => sessionId))];
-    return [
-      userOf(look, owner),
-      `${record.connection} (${new URL(record.url).origin})`,
-      chats.map((chat) => markup`${link(queryOf(look, chat), nameOf(look, chat))} `),
-      moment(record.askedAt, look.now),
-    ];
-  });
-  const head = ["User", "Signs in to", "Chats that need it", "Since"];
+  const head = ["User", "Signs in to, for the chats", "Since"];
   const list =
     rows.length > 0 ? table("Sign-ins", head, rows) : markup`<p>No call waits for a sign-in.</p>`;
   const body = markup`<p>Only the user can sign in, in the application.</p>${list}${hidden}${more(cursor, { page: "sign-ins" })}`;

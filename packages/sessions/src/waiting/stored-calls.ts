@@ -33,7 +33,7 @@ export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, pausingOf, track, scrubFor, now } = options;
-  const { store, agent, sessionId, isCarried, claimLeg, closeTimeoutMs, leaveAt, atEnd } = source;
+  const { store, agent, sessionId, isCarried, ...limits } = source;
   const load = once(async () => {
     principalParts(principal);
     const of = { agent, sessionId, principal: principal! };
@@ -42,7 +42,8 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const callsOf = ({ connection }: Pick<WaitingCall, "connection">) =>
       waiting.createKeptCalls(records, {
         ...limitsOf(connection),
-        ...{ now, claimLeg, closeTimeoutMs, leaveAt, atEnd, track, scrubFor },
+        ...limits,
+        ...{ now, track, scrubFor },
         fetch: pausingOf?.(connection)?.fetch,
         onEvent: (event) => emit(connection, event),
       });

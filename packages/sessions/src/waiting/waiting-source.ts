@@ -21,6 +21,8 @@ export interface WaitingSource {
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long the end of a leg may take, in milliseconds. @default 10000 */
   readonly closeTimeoutMs?: number | undefined;
+  /** The name of the operator who acts. @default the user */
+  readonly by?: string | undefined;
 }
 
 export function isPausing(definition: McpConnection): boolean {

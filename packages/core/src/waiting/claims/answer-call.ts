@@ -110,9 +110,11 @@ async function answerClaimed(
 ): Promise<Sent> {
   const { call: before } = stored;
   // They are claimed with the call: who finds it after a kill sends them, as soon as the claim is over.
-  const kept = { ...before, unsure: { ...before.unsure, ...responses } };
-  const own = before.held ? { ...stored, call: kept } : stored;
-  return await sendClaimed(context, own, async ({ call }) => {
+  const unsure = before.held && { unsure: { ...before.unsure, ...responses } };
+  // Some servers want another request without an answer.
+  const isAnswer = Object.keys(responses ?? {}).length > 0;
+  const kept = { ...before, ...unsure, ...(isAnswer && { by: context.by ?? "the user" }) };
+  return await sendClaimed(context, { ...stored, call: kept }, async ({ call }) => {
     if (call.held) return await answerHeld(context, call, responses ?? {}, leg);
     // Its server knows nothing of the question, so a refusal ends the call here.
     const isDeclined = Object.values(responses ?? {}).some(({ action }) => action !== "accept");

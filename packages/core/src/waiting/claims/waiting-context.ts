@@ -79,6 +79,8 @@ export interface WaitingContext {
   /** What takes out of a server's errors what a connection sends for itself with a call, such as its token. */
   readonly scrubFor?: ScrubFor | undefined;
   readonly now: () => number;
+  /** The name of the operator who acts. @default the user */
+  readonly by?: string | undefined;
 }
 
 /** Makes the function that takes secrets out of what a server says of a call. */
@@ -89,7 +91,7 @@ export function isFor({ limits }: WaitingContext, type: "question" | "task" | "s
   return limits.for?.includes(type === "question" ? "person" : type) ?? true;
 }
 
-type GivenPart = "now" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd";
+type GivenPart = "now" | "by" | "claimLeg" | "scrubFor" | "fetch" | "leaveAt" | "track" | "atEnd";
 
 /** The parts of a context that have a default. */
 export function createWaitingContext(
@@ -100,6 +102,7 @@ export function createWaitingContext(
     claimLeg,
     claimMs = defaultClaimMs,
     closeTimeoutMs = 10_000,
+    by,
     scrubFor,
     fetch,
     leaveAt,
@@ -121,7 +124,7 @@ export function createWaitingContext(
     claimMs,
     closeTimeoutMs,
     emit: guarded(onEvent),
-    ...{ scrubFor, fetch, leaveAt, track, atEnd, now },
+    ...{ scrubFor, fetch, leaveAt, track, atEnd, now, by },
   };
 }
 

@@ -97,6 +97,8 @@ const common = {
   "step?": anyText,
   /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
   "nextTurn?": anyWhole,
+  /** Who answered last, or took it back: an operator's name, or "the user". */
+  "by?": anyText,
 };
 
 /** What some calls have, by their type or state. */
