@@ -1,7 +1,8 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { BlockList } from "node:net";
 import { variableOf } from "../credentials.ts";
 import { wrongUsage } from "../output/command-failure.ts";
+import { isSame } from "../serving/listen.ts";
 
 interface DoorOptions {
   readonly host: string;
@@ -13,8 +14,6 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
 loopback.addAddress("::1", "ipv6");
 
-const digest = (text: string) => createHash("sha256").update(text).digest();
-
 /** Who may use the gateway: whoever reaches this machine's own address, or whoever has the token. */
 export function createDoor({ host, token, tokenEnv }: DoorOptions) {
   const given = tokenEnv === undefined ? undefined : variableOf("--token-env", tokenEnv);
@@ -23,15 +22,14 @@ export function createDoor({ host, token, tokenEnv }: DoorOptions) {
     host !== "localhost" && !loopback.check(host, host.includes(":") ? "ipv6" : "ipv4");
   if (secret === undefined && isOpen)
     throw wrongUsage("--host: beyond this machine it needs --token-env, or --token.");
-  const wanted = secret === undefined ? undefined : digest(secret);
   return {
     /** What the printed addresses end with. A token that was given is not printed. */
     query: secret !== undefined && given === undefined ? `?token=${secret}` : "",
     admits(request: Request): boolean {
-      if (wanted === undefined) return true;
+      if (secret === undefined) return true;
       const bearer = /^Bearer +(.*)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
       const shown = bearer ?? new URL(request.url).searchParams.get("token") ?? "";
-      return timingSafeEqual(digest(shown), wanted);
+      return isSame(shown, secret);
     },
   };
 }

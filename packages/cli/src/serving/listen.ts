@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 
@@ -18,3 +19,8 @@ export async function asked(): Promise<void> {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
 }
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/** Compares secrets, in a time that tells nothing of them. */
+export const isSame = (one: string, other: string) => timingSafeEqual(digest(one), digest(other));

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createDurableSessions } from "@durable-mcp/ai-sdk";
@@ -7,7 +7,7 @@ import { toNodeHandler } from "@durable-mcp/server/node";
 import type { Command } from "commander";
 import { readConnectionsModule } from "../configuration/connections-module.ts";
 import { print, printJson } from "../output/print.ts";
-import { asked, listen } from "../serving/listen.ts";
+import { asked, isSame, listen } from "../serving/listen.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
 import { createShortNames } from "../store/short-names.ts";
 import type { StoreOptions } from "../store/store-options.ts";
@@ -68,8 +68,6 @@ async function shortNames(opened: OpenedStore, command: Command): Promise<Studio
 }
 
 const random = () => randomBytes(24).toString("base64url");
-const digest = (text: string) => createHash("sha256").update(text).digest();
-const isSame = (one: string, other: string) => timingSafeEqual(digest(one), digest(other));
 
 /**
  * Lets the browser in that opens the link first, and no other. A cookie goes to each port of a machine, so this one is

@@ -157,7 +157,7 @@ async function sessionTable(look: Look, of: ChatName, records: readonly ListedRe
   });
   const head = ["Connection", "Session", "Server", "Now", "Started", "Last used", "Act"];
   const ask = link({ ...queryOf(look, of), ask: "1" }, "Ask the servers whether they answer");
-  return markup`${table("Sessions", head, rows)}<p>${ask}</p>`;
+  return markup`${table("Sessions", head, rows, "")}<p>${ask}</p>`;
 }
 
 function overTable(calls: readonly Called[], now: number): Html {
@@ -170,5 +170,5 @@ function overTable(calls: readonly Called[], now: number): Html {
       moment(call.askedAt, now),
       moment(lastUsedAt, now),
     ]);
-  return table("Calls", ["Call", "Outcome", "Rounds", "Asked", "Last used"], rows);
+  return table("Calls", ["Call", "Outcome", "Rounds", "Asked", "Last used"], rows, "");
 }

@@ -5,9 +5,8 @@ import type { DurableSessions } from "../management/durable-sessions.ts";
 import { sessionsContexts } from "../sessions/sessions-context.ts";
 import { type Acted, actOnCall, endSession } from "./acts.ts";
 import { chatIn, chatPage } from "./chat-page.ts";
-import { addressProblem, createFormTokens } from "./guards.ts";
+import { addressProblem, checkOperator, createFormTokens, type Operator } from "./guards.ts";
 import { chatsPage, type Look, signInsPage, type StudioNames, waitsPage } from "./lists.ts";
-import { checkOperator, type Operator } from "./operator.ts";
 import { respond, says } from "./page.ts";
 
 /** Options of `createStudio`. */

@@ -1,5 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { isRecord } from "@durable-mcp/core/internal";
+import { invalidOption, isRecord, textDigest } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
@@ -25,33 +25,18 @@ export function addressProblem(request: Request, origin: string | undefined): st
 const keyName = "durable-mcp/studio";
 
 /** The tokens of forms. No other program has them, one at another port of the same machine neither. */
-export interface FormTokens {
-  of(operator: string): Promise<string>;
-  isOf(operator: string, token: unknown): Promise<boolean>;
-}
-
-/** @param store all processes of the studio share its key */
-export function createFormTokens(store: SessionStore): FormTokens {
-  const key = once(async () => {
-    const secret = Uint8Array.from(await ownSecret(store), (sign) => sign.charCodeAt(0));
-    const use = { name: "HMAC", hash: "SHA-256" };
-    return await crypto.subtle.importKey("raw", secret, use, false, ["sign", "verify"]);
-  });
+export function createFormTokens(store: SessionStore) {
+  /** All processes of the studio share it. */
+  const secret = once(async () => await ownSecret(store));
+  const of = async (operator: string): Promise<string> =>
+    await textDigest(JSON.stringify([keyName, "form", operator, await secret()]));
   return {
-    async of(operator) {
-      const mac = await crypto.subtle.sign("HMAC", await key(), textOf(operator));
-      return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    },
-    async isOf(operator, token) {
-      if (typeof token !== "string" || !/^[\da-f]{64}$/.test(token)) return false;
-      const mac = Uint8Array.from(token.match(/../g)!, (pair) => Number.parseInt(pair, 16));
-      return await crypto.subtle.verify("HMAC", await key(), mac, textOf(operator));
-    },
+    of,
+    // Digests, whose comparison tells nothing of the token.
+    isOf: async (operator: string, token: unknown): Promise<boolean> =>
+      (await textDigest(String(token))) === (await textDigest(await of(operator))),
   };
 }
-
-const textOf = (operator: string) =>
-  new TextEncoder().encode(JSON.stringify([keyName, "form", operator]));
 
 async function ownSecret(store: SessionStore): Promise<string> {
   const stored = secretIn((await store.get(keyName))?.value);
@@ -64,4 +49,27 @@ async function ownSecret(store: SessionStore): Promise<string> {
 function secretIn(value: unknown): string | undefined {
   const secret = isRecord(value) ? value["secret"] : undefined;
   return typeof secret === "string" && secret.length >= 72 ? secret : undefined;
+}
+
+/**
+ * - `look`: sees chats, users, and what waits. Nothing else is allowed without it.
+ * - `answer`: answers the questions of a server in the name of the user who was asked.
+ * - `end`: ends sessions, and takes calls back.
+ */
+export type OperatorMay = "look" | "answer" | "end";
+
+/** Who asks for a page, and what they may. */
+export interface Operator {
+  /** For the events of what they do. */
+  readonly name: string;
+  readonly may: readonly OperatorMay[];
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for what is no operator */
+export function checkOperator(value: unknown): Operator | undefined {
+  if (value === undefined) return undefined;
+  const { name, may } = isRecord(value) ? value : {};
+  if (typeof name === "string" && name !== "" && Array.isArray(may)) return { name, may };
+  const fix = 'must return { name, may: ["look"] }, or undefined for somebody who may nothing';
+  throw invalidOption("authorize", fix);
 }

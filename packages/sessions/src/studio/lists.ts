@@ -7,7 +7,7 @@ import type { SessionsContext } from "../sessions/sessions-context.ts";
 import { isOpen } from "../waiting/stored-calls.ts";
 import { toolOf, waitsFor } from "./call-words.ts";
 import { markup } from "./markup.ts";
-import type { Operator } from "./operator.ts";
+import type { Operator } from "./guards.ts";
 import { link, moment, type Page, table } from "./page.ts";
 
 /** What each page is made from. */
@@ -113,7 +113,7 @@ export async function chatsPage(look: Look): Promise<Page> {
       moment(lastUsedAt, now),
     ]);
   const head = ["Chat", "User", "Connections", "Waiting calls", "Last used"];
-  const body = markup`<form method="get" class="find"><input type="hidden" name="page" value="chat" /><div><label for="chat">A chat's id</label><input id="chat" name="chat" required /></div><button>Open</button></form>${user !== undefined && markup`<p>Of ${userOf(look, user)}. ${link({ page: "chats" }, "All users")}</p>`} ${rows.length > 0 ? table("Chats", head, rows) : markup`<p>There are no chats${query.has("cursor") && " more"}.</p>`} ${more(cursor, { page: "chats", user: named })}`;
+  const body = markup`<form method="get" class="find"><input type="hidden" name="page" value="chat" /><div><label for="chat">A chat's id</label><input id="chat" name="chat" required /></div><button>Open</button></form>${user !== undefined && markup`<p>Of ${userOf(look, user)}. ${link({ page: "chats" }, "All users")}</p>`} ${table("Chats", head, rows, query.has("cursor") ? "There are no more chats." : "There are no chats.")} ${more(cursor, { page: "chats", user: named })}`;
   return { title: "Chats", body };
 }
 
@@ -162,7 +162,7 @@ export async function waitsPage(look: Look): Promise<Page> {
     moment(record.expiresAt, now),
   ]);
   const head = ["Chat", "User", "Call", "Waits for", "Since", "Until"];
-  const list = rows.length > 0 ? table("What waits", head, rows) : markup`<p>Nothing waits.</p>`;
+  const list = table("What waits", head, rows, "Nothing waits.");
   return { title: "What waits", body: markup`${list}${hidden}${more(cursor, { page: "waits" })}` };
 }
 
@@ -188,8 +188,7 @@ export async function signInsPage(look: Look): Promise<Page> {
     },
   );
   const head = ["User", "Signs in to, for the chats", "Since"];
-  const list =
-    rows.length > 0 ? table("Sign-ins", head, rows) : markup`<p>No call waits for a sign-in.</p>`;
+  const list = table("Sign-ins", head, rows, "No call waits for a sign-in.");
   const body = markup`<p>Only the user can sign in, in the application.</p>${list}${hidden}${more(cursor, { page: "sign-ins" })}`;
   return { title: "Sign-ins", body };
 }

@@ -20,8 +20,14 @@ export function link(query: Parameters<typeof address>[0], text: Part): Html {
   return markup`<a href="${address(query)}">${text}</a>`;
 }
 
-/** A table, for rows of cells. It scrolls by itself where a window is narrow. */
-export function table(label: string, head: readonly string[], rows: readonly (readonly Part[])[]) {
+/** A table, for rows of cells; without rows a sentence. It scrolls by itself where a window is narrow. */
+export function table(
+  label: string,
+  head: readonly string[],
+  rows: readonly (readonly Part[])[],
+  none: string,
+) {
+  if (rows.length === 0) return markup`<p>${none}</p>`;
   return markup`<div class="wide" role="region" aria-label="${label}" tabindex="0"><table><thead><tr>${head.map((title) => markup`<th scope="col">${title}</th>`)}</tr></thead><tbody>${rows.map(
     (row) => markup`<tr>${row.map((cell) => markup`<td>${cell}</td>`)}</tr>`,
   )}</tbody></table></div>`;
