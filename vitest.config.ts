@@ -137,7 +137,7 @@ const projects = [
 /** What `npm run lab -- matrix` has and CI leaves to the night: the promises are held by shorter files. */
 const atNight = [
   "**/src/demo.matrix.test.ts",
-  "examples/src/{agents,chat,dbos,langchain,migrating,person,sign-in,studio,task}/*.matrix.test.ts",
+  "examples/src/{agents,chat,dbos,langchain,migrating,news,person,sign-in,studio,task}/*.matrix.test.ts",
   "**/src/{server/{conversions,demo},server-load/load,store/{folder-store,real-stores},timeline/timeline}.matrix.test.ts",
   "**/src/{faults/naive-client,frozen-process}.matrix.test.ts",
   "**/src/gateway/{any-client,{browser,children,named-sessions}.matrix}.test.ts",

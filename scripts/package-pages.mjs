@@ -24,7 +24,7 @@ export const packagePages = {
   }),
   "ai-sdk": pages("getting-started recipes concepts errors troubleshooting", {
     guides:
-      "durable-sessions carry-the-state streaming connections tools questions long-calls sign-in manage-sessions " +
+      "durable-sessions carry-the-state streaming connections tools questions long-calls news sign-in manage-sessions " +
       "runs-and-names stdio when-a-server-forgets-you servers-without-sessions choosing-a-store sealing " +
       "observability studio other-engines migrating",
     clients: "index",

@@ -33,6 +33,7 @@ const guides = {
     "guides/carry-the-state",
     "guides/questions",
     "guides/long-calls",
+    "guides/news",
     "guides/sign-in",
     "guides/manage-sessions",
   ],

@@ -43,7 +43,7 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     landing: text,
     ...calls
   } = await of.resume({
-    ...{ places, tools, messages, waitingIn: idsIn },
+    ...{ places, tools, messages, waitingIn: idsIn, takesNews: true },
     stillWaiting: fate[mode] as "join" | "withdraw" | undefined,
   });
   const filled = await Promise.all(ends.map((end, at) => filledIn(end, places[at]!, tools)));

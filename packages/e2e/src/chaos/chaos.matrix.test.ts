@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { storeKinds, storeUnavailable } from "../durable/store-place.ts";
 import { runChaos } from "./chaos.ts";
+import { runNews } from "./news.ts";
 import { failEachOperation } from "./single-faults.ts";
 
 // `npm run lab -- chaos` on each store, and `single-faults` with every operation, for all of it.
@@ -16,3 +18,14 @@ test("an operation that fails once, of a store or of the wire, loses no call, an
   expect(violations).toEqual([]);
   expect(tried).toBeGreaterThan(10);
 });
+
+test.for(storeKinds)(
+  "watches whose lookers are killed deliver each change once, and the last one, on %s",
+  { timeout: 120_000 },
+  async (store, { skip }) => {
+    skip(storeUnavailable[store] !== undefined, storeUnavailable[store]);
+    const { violations, kills } = await runNews({ store, rounds: 1, seed: 10 });
+    expect(violations).toEqual([]);
+    expect(kills).toBeGreaterThan(3);
+  },
+);

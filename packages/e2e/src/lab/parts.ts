@@ -48,8 +48,8 @@ export const labParts: readonly LabPart[] = [
   },
   {
     name: "chaos",
-    about: "Kills, freezes and cuts off at random all that chats with waiting calls need.",
-    lasts: "40 min",
+    about: "Kills, freezes and cuts off at random all that waiting calls and watches need.",
+    lasts: "45 min",
     program: "e2e/src/chaos/run.ts",
     node: quiet,
     share: ["--rounds", "20"],

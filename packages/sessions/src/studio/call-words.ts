@@ -52,7 +52,10 @@ export function waitsFor(call: WaitingRecord, now: number): string {
     }
     case "watch": {
       const { news = 0 } = held?.type === "watch" ? held : {};
-      const said = news > 0 ? ` ${news} of them wait for the chat's next step.` : "";
+      const said =
+        news > 0
+          ? ` ${news} of them ${news === 1 ? "waits" : "wait"} for the chat's next step.`
+          : "";
       return `news of its server: it watches.${said} ${nextLook(pollAfter, now)}`;
     }
     default:

@@ -52,7 +52,7 @@ export async function resumePlaces(
   const names = over.map(({ toolName }) => toolName);
   return {
     ...{ ends, stillWaiting, resumed: calls.filter((call) => !isOpen({ call })) },
-    news: inTool === undefined ? await parts.news() : [],
+    news: conversation.takesNews && inTool === undefined ? await parts.news() : [],
     landing: names.length === 0 ? "" : landingText(names),
   };
 }

@@ -50,6 +50,8 @@ export interface Conversation {
   readonly waitingIn?: ((messages: readonly any[]) => readonly string[]) | undefined;
   /** Those of the model, where it may go on while calls wait: with them its calls can be told from those of dead steps. */
   readonly messages?: readonly unknown[] | undefined;
+  /** Whether the messages get the news of watches, too. @default false: they wait for `news` of the run */
+  readonly takesNews?: boolean | undefined;
   /**
    * What becomes of the calls that still wait. `"join"`, with `messages`: the model goes on beside them, and a call that
    * repeats one is not sent, but gets a placeholder and the same result. `"withdraw"`: they are taken back.
@@ -65,7 +67,7 @@ export interface ResumedPlaces {
   readonly stillWaiting: readonly WaitingCall[];
   /** The calls that have a result, or the reason why there is none. */
   readonly resumed: readonly WaitingCall[];
-  /** What watches have found, for the root agent. No run of the step gets it again. */
+  /** With `takesNews`: what watches have found, for the root agent. */
   readonly news: readonly NewsEntry[];
   /** Tells a model that calls are over; empty if none is. */
   readonly landing: string;
