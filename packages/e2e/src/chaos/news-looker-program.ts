@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { StepContext } from "@durable-mcp/testing";
 import { openStoreAt, type StorePlace } from "../durable/store-place.ts";
-import { createNewsSessions, type NewsUse } from "./news.ts";
+import { createNewsSessions, type NewsUse } from "./news-sessions.ts";
 
 export interface NewsLooker {
   readonly place: StorePlace;

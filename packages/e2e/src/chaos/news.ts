@@ -5,35 +5,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
-import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import type { SessionStore } from "@durable-mcp/core";
 import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
 import { startModule } from "../processes/start-module.ts";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
 import type { NewsLooker } from "./news-looker-program.ts";
-
-/** How the processes of a round find the server, and what time it is: each second is a minute. */
-export interface NewsUse {
-  readonly url: string;
-  readonly startedAt: number;
-}
+import { createNewsSessions, type NewsUse } from "./news-sessions.ts";
 
 const principal = { type: "app" } as const;
 const resource = "board://chaos";
 const lookers = 3;
-const speed = 60;
 const troubledMs = 20_000;
-
-export function createNewsSessions(store: SessionStore, { url, startedAt }: NewsUse) {
-  const board = defineMcpClientConnection({
-    ...{ url, description: "A board.", session: "stateful", waiting: { watch: true } },
-    timeouts: { connectMs: 5_000, callMs: 5_000 },
-  });
-  const now = () => startedAt + (Date.now() - startedAt) * speed;
-  return createDurableSessions({
-    ...{ connections: { board }, store, now, onEvent: () => undefined },
-  });
-}
 
 /** A server with one resource, which counts, and with sessions. */
 async function startBoard(random: () => number) {
