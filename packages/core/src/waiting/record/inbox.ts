@@ -25,7 +25,7 @@ export interface NewsBody {
   readonly position?: string | undefined;
 }
 
-interface NewsEntry extends NewsBody {
+export interface NewsEntry extends NewsBody {
   readonly version: 1;
   readonly watch: string;
   readonly since: string;
