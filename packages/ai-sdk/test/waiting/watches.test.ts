@@ -1,6 +1,7 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStore } from "../../../stores/src/sqlite.ts";
+import { bothStores } from "../../../sessions/test/both-stores.ts";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice, bob } from "../step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
@@ -14,6 +15,7 @@ afterEach(async () => {
 
 const stores: [string, (now: () => number) => SessionStore][] = [
   ["the memory store", (now) => createMemoryStore({ now })],
+  ["an encrypted store", (now) => bothStores[1]![1](createMemoryStore({ now }))],
   [
     "SQLite",
     () => {

@@ -1,7 +1,8 @@
 import { answerCall, type AnswerOptions } from "./claims/answer-call.ts";
 import { type ClaimedOutcome, markUntilEnd, sendClaimed, settleCall } from "./claims/claim.ts";
 import { readCall, showCall, upToDate } from "./claims/current-call.ts";
-import { answerOnServer, cancelHeld, isDue, lookAt, type LookOptions } from "./claims/held-call.ts";
+import { answerOnServer, cancelHeld, isDue, lookAt } from "./claims/held-call.ts";
+import type { LegOptions } from "./legs/send-leg.ts";
 import { findWatch, keepWatch, type Watch } from "./claims/keep-watch.ts";
 import { type AgentsWaiting, findParked, keepAgentCall, parkCall } from "./claims/park-call.ts";
 import {
@@ -50,7 +51,7 @@ export function createKeptCalls(
     answer: (id: string, responses: InputResponses, use: AnswerOptions) =>
       answerCall(context, id, responses, use),
     /** @see lookAt */
-    look: (found: StoredCall, leg: LookOptions) => lookAt(context, found, leg),
+    look: (found: StoredCall, leg: LegOptions) => lookAt(context, found, leg),
     /** @see keepWatch */
     watch: (watch: Watch) => keepWatch(context, watch),
     /** @see findWatch */

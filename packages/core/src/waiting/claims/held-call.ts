@@ -9,7 +9,6 @@ import type { HeldWay, KeptCall } from "../legs/held-request.ts";
 import { streamWay } from "../legs/stream.ts";
 import { taskWay } from "../legs/task.ts";
 import { watchWay } from "../legs/watch.ts";
-import type { AskServer } from "../legs/watched-resource.ts";
 import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, heldAs, isHeld, isOnServer } from "../record/waiting-life.ts";
@@ -44,17 +43,12 @@ export const answerHeld = (
 function telling(
   { emit, calls: { inbox }, now }: WaitingContext,
   call: WaitingRecord,
-  leg: LookOptions,
+  leg: LegOptions,
 ): LegOptions {
   const { tool, round } = describeWaiting(call);
   const onAnswer: LegOptions["onAnswer"] = (delivery) =>
     emit({ type: "answer-unsure", tool, round, delivery });
-  return { ...leg, onAnswer, ...(inbox && { watching: { inbox, now, ask: leg.ask } }) };
-}
-
-export interface LookOptions extends LegOptions {
-  /** For a watch. */
-  readonly ask?: AskServer | undefined;
+  return { ...leg, onAnswer, inbox, now };
 }
 
 /** How long the server is waited for that is asked to stop, in milliseconds. */
@@ -87,7 +81,7 @@ export function isDue(call: WaitingRecord, now: number): call is HeldCall {
 export async function lookAt(
   context: WaitingContext,
   found: StoredCall,
-  leg: LookOptions,
+  leg: LegOptions,
 ): Promise<StoredCall & Pick<Sent, "failure">> {
   const { calls, now } = context;
   const stored = await upToDate(context, found);

@@ -35,7 +35,8 @@ import { withoutMarks } from "../record/waiting-call.ts";
 import { taskIn, unusableTask } from "./task-result.ts";
 import type { Held } from "../record/held.ts";
 import type { WaitingAnswer, WaitingRecord } from "../record/waiting-record.ts";
-import type { Watching } from "./watched-resource.ts";
+import type { Inbox } from "../record/inbox.ts";
+import type { AskServer } from "./watched-resource.ts";
 
 /** The outcome of a leg. */
 export type LegOutcome =
@@ -63,8 +64,11 @@ export interface LegOptions {
   readonly onHeld?: ((held: Held) => Promise<void>) | undefined;
   /** Hears that nobody knows whether an answer came, and that it came when it was sent again. */
   readonly onAnswer?: ((delivery: "unsure" | "delivered") => void) | undefined;
-  /** For a watch. */
-  readonly watching?: Watching | undefined;
+  /** Asks for what is watched. @default nobody can */
+  readonly ask?: AskServer | undefined;
+  /** Where it is kept. */
+  readonly inbox?: Inbox | undefined;
+  readonly now?: (() => number) | undefined;
 }
 
 /**

@@ -3,8 +3,8 @@
 import type { NewsBody, StoredNews } from "../record/inbox.ts";
 import type { HeldWatch } from "../record/held.ts";
 import { fateUnknown, type HeldWay, type KeptCall } from "./held-request.ts";
-import type { LegOutcome } from "./send-leg.ts";
-import { lookAtResource, type Watching } from "./watched-resource.ts";
+import type { LegOptions, LegOutcome } from "./send-leg.ts";
+import { lookAtResource } from "./watched-resource.ts";
 
 /** How many entries may wait for a step. */
 const maxOpen = 100;
@@ -12,37 +12,28 @@ const maxOpen = 100;
 const takenMs = 3_600_000;
 /** An entry goes so long after its watch would have ended, in milliseconds, if no step takes it. */
 const keptMs = 2_592_000_000;
-/** Looks at once that find the same place. */
-const maxTries = 5;
 
 export const watchWay: HeldWay<HeldWatch> = {
-  async look(call, held, { watching, signal }) {
-    const later = { type: "not-sent", pollMs: held.intervalMs } as const;
-    if (watching?.ask === undefined) return { ...later, error: new Error("Nobody can ask.") };
+  async look(call, held, leg) {
     try {
-      for (let tries = 0; tries < maxTries; tries += 1) {
-        const outcome = await look(call, held, watching, signal);
-        if (outcome) return outcome;
-      }
-      return { ...later, error: new Error("Others look at the same time.") };
+      return await look(call, held, leg);
     } catch (error) {
-      return { ...later, error };
+      return { type: "not-sent", error, pollMs: held.intervalMs };
     }
   },
   // It asks nobody.
   answer: async (call) => fateUnknown(call),
-  async cancel({ id }, _, { watching }) {
-    if (watching) await watching.inbox.drop(await watching.inbox.list(id));
+  async cancel({ id }, _, { inbox }) {
+    await inbox?.drop(await inbox.list(id));
   },
 };
 
-/** @returns `undefined` if another look has found the same place */
 async function look(
   { id, request, expiresAt }: KeptCall,
   held: HeldWatch,
-  { inbox, now, ask }: Watching,
-  signal: AbortSignal | undefined,
-): Promise<LegOutcome | undefined> {
+  { inbox, now = Date.now, ask, signal }: LegOptions,
+): Promise<LegOutcome> {
+  if (!inbox || !ask) throw new Error("Nobody can ask for news here.");
   const own = (await inbox.list(id)).filter(({ entry }) => entry.since === held.since);
   const isOld = ({ entry: { takenAt = Infinity, place } }: StoredNews) =>
     // What the held place has not passed would be found again.
@@ -56,8 +47,8 @@ async function look(
     const entry = { version: 1, watch: id, since: held.since, place: at, foundAt: now() } as const;
     return await inbox.put(name, { ...body, ...entry }, expiresAt + keptMs);
   };
-  const goesOn = (next: Partial<HeldWatch>): LegOutcome => ({
-    ...{ type: "goes-on", held: { ...held, ...next }, pollMs: held.intervalMs },
+  const goesOn = (next: Partial<HeldWatch>, pollMs = held.intervalMs): LegOutcome => ({
+    ...{ type: "goes-on", held: { ...held, ...next }, pollMs },
   });
 
   if (expiresAt <= now()) {
@@ -69,9 +60,10 @@ async function look(
     const isNew = await put(`overflow ${place}`, { type: "overflow", position }, place);
     return goesOn({ news: open.length + (isNew ? 1 : 0) });
   }
-  const found = await lookAtResource(position, () => ask!(request, signal));
+  const found = await lookAtResource(position, () => ask(request, signal));
   const next = { position: found.position, news: open.length };
   if (found.news === undefined) return goesOn({ ...next, place });
-  if (!(await put(`${place + 1}`, found.news, place + 1))) return undefined;
+  // Another look was faster, and this one has perhaps read what was there before it.
+  if (!(await put(`${place + 1}`, found.news, place + 1))) return goesOn({}, 0);
   return goesOn({ ...next, place: place + 1, news: open.length + 1 });
 }

@@ -2,7 +2,7 @@
 
 import { isRecord } from "../../base/json-values.ts";
 import { textDigest } from "../../base/text-digest.ts";
-import type { Inbox, NewsBody } from "../record/inbox.ts";
+import type { NewsBody } from "../record/inbox.ts";
 import { waitingCallOf } from "../record/waiting-call.ts";
 
 /** Sends a request on the connection's session, or without one. @throws the server's error, with its `code` */
@@ -10,14 +10,6 @@ export type AskServer = (
   request: { readonly params: Readonly<Record<string, unknown>> },
   signal?: AbortSignal,
 ) => Promise<Readonly<Record<string, unknown>>>;
-
-/** What a look at a watch needs. */
-export interface Watching {
-  readonly inbox: Inbox;
-  readonly now: () => number;
-  /** Not there where nobody can ask. */
-  readonly ask?: AskServer | undefined;
-}
 
 /** What an entry has of the texts of a resource, in characters. */
 const maxLength = 20_000;

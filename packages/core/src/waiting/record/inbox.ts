@@ -60,8 +60,9 @@ export function createInbox(store: SessionStore, of: WaitingOwner) {
           if (isEntry(value)) found.push({ ...stored, entry: value });
         ({ cursor } = page);
       } while (cursor !== undefined);
-      const order = ({ entry }: StoredNews) => [entry.foundAt, entry.place] as const;
-      return found.toSorted((a, b) => order(a)[0] - order(b)[0] || order(a)[1] - order(b)[1]);
+      return found.toSorted(
+        ({ entry: a }, { entry: b }) => a.foundAt - b.foundAt || a.place - b.place,
+      );
     },
     /** @param name of the entry in its watch @returns whether it was not there yet */
     async put(name: string, entry: NewsEntry, expiresAt: number): Promise<boolean> {
@@ -73,11 +74,8 @@ export function createInbox(store: SessionStore, of: WaitingOwner) {
     /** A step has an entry. What names its place stays. */
     async take({ key, revision, entry, expiresAt }: StoredNews, takenAt: number): Promise<void> {
       const { data: _, ...kept } = entry;
-      await store.put(key, { ...kept, takenAt } as never, revision, {
-        owner,
-        at: takenAt,
-        expiresAt,
-      });
+      const use = { owner, at: takenAt, expiresAt };
+      await store.put(key, { ...kept, takenAt } as never, revision, use);
     },
     async drop(entries: readonly StoredNews[]): Promise<void> {
       await Promise.all(entries.map(({ key, revision }) => store.delete(key, revision)));
