@@ -39,7 +39,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const of = { agent, sessionId, principal: principal! };
     const waiting = await loadWaiting();
     const records = waiting.createWaitingStore(store, of, undefined, isCarried);
-    const callsOf = ({ connection }: Pick<WaitingCall, "connection">) =>
+    const callsOf = ({ connection }: Pick<WaitingCall, "connection">): KeptCalls =>
       waiting.createKeptCalls(records, {
         ...limitsOf(connection),
         ...limits,
@@ -68,7 +68,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
 
   return {
     /** For its watches. */
-    ...{ load, source, now },
+    ...{ source, now, records: async (): Promise<KeptCalls["records"]> => (await load()).records },
     /** Names the agent session and the principal. */
     get owner() {
       return JSON.stringify([agent, sessionId, principal && principalParts(principal)]);

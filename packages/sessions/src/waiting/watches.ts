@@ -6,7 +6,7 @@ import type { StoredNews, WaitingRecord, WatchCall } from "@durable-mcp/core/wai
 import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { StoredCalls } from "./stored-calls.ts";
+import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { mayWatch, type WaitingSource } from "./waiting-source.ts";
 
 /** What is watched. */
@@ -79,11 +79,12 @@ export function createWatches({
     const { source } = stored ?? {};
     const isAllowed = mayWatch(definition);
     if (isAllowed && pausing?.ask && source?.atEnd && !source.isCarried) {
-      const { callsOf, describeWaiting } = await stored!.load();
+      const { describeWaiting } = await loadWaiting();
+      const calls = await stored!.callsOf({ connection: name });
       const { ask, url } = pausing;
       const request = { method: "resources/read", params: { uri: resource } } as const;
       const watch = { connection: name, url: new URL(url), ask, request };
-      return { watch, calls: callsOf({ connection: name }), describeWaiting };
+      return { watch, calls, describeWaiting };
     }
     const field = `connections.${name}.waiting.watch`;
     const fix = isAllowed
@@ -109,8 +110,9 @@ export function createWatches({
 const given = new WeakMap<WaitingSource, Set<string>>();
 
 /** What watches have found, and no run of this step has yet. The step has taken it when it comes to its end. */
-export async function takeNews({ load, source, now }: StoredCalls): Promise<NewsEntry[]> {
-  const { records } = await load();
+export async function takeNews(stored: StoredCalls): Promise<NewsEntry[]> {
+  const { source, now } = stored;
+  const records = await stored.records();
   const { inbox } = records;
   const known = given.get(source) ?? new Set();
   given.set(source, known);
