@@ -20,7 +20,7 @@ import { bindUrl, dropSnapshot, liveSession, resumeHandshake } from "./session/s
 import { slotState } from "./session/session-slot.ts";
 import { openSecondSession } from "./second-session.ts";
 import { refusingTasks } from "./session/task-answer.ts";
-import { leftInSlot, toolsFor, withoutMark } from "./tools/tool-list.ts";
+import { toolsFor } from "./tools/tool-list.ts";
 import {
   emptyAnswer,
   type JsonRpcMessage,
@@ -105,10 +105,10 @@ function createPipeline(
     initialized: (request) => answerInitialized(context, request),
     list(request, message) {
       announceResumption(context);
-      const own = withoutMark(message);
-      const kept = toolsFor(context, own);
-      if (kept) return resultAnswer(message.id, leftInSlot(kept, own));
-      return exchange(context, own, request);
+      const { id } = message;
+      const kept = toolsFor(context, message);
+      if (!kept) return exchange(context, message, request);
+      return request.take ? { jsonrpc: "2.0", id, result: kept } : resultAnswer(id, kept);
     },
     exchange: (request, message) => exchange(context, message, request),
   };
@@ -134,10 +134,10 @@ function createPipeline(
     return (await answer(request, parseMessage(bodyText(request) ?? ""))) as Response;
   };
   const send: Pipeline["send"] = async (message, request) => {
-    const { headers, signal } = request;
-    signal?.throwIfAborted();
-    const own = { ...request, headers: new Headers(headers) };
-    return await answer({ ...own, method: "POST", body: JSON.stringify(message) }, message);
+    request.signal?.throwIfAborted();
+    const headers = new Headers(request.headers);
+    const body = JSON.stringify(message);
+    return await answer({ ...request, method: "POST", headers, body }, message);
   };
   return { fetch, send, answer, context };
 }

@@ -9,6 +9,7 @@ export {
   detach,
   maxTimerMs,
   noAnswer,
+  onAbort,
   startLimit,
   timeLimited,
   wait,

@@ -2,7 +2,7 @@ import { runStep, type StepFigures } from "./step-process.ts";
 
 /** Who makes a step. */
 export interface Contender {
-  readonly name: "durable" | "bare" | "bare, no DELETE" | "own session options";
+  readonly name: "durable" | "run.call alone" | "bare" | "bare, no DELETE" | "own session options";
   readonly program: string;
   /** Whether each step goes on in the session of the one before. */
   readonly isResuming: boolean;
@@ -11,6 +11,7 @@ export interface Contender {
 
 export const contenders: readonly Contender[] = [
   { name: "durable", program: "durable.js", isResuming: true, args: [] },
+  { name: "run.call alone", program: "call.js", isResuming: true, args: [] },
   { name: "bare", program: "bare.js", isResuming: false, args: [] },
   { name: "bare, no DELETE", program: "bare.js", isResuming: false, args: ["leave"] },
   { name: "own session options", program: "own-session.js", isResuming: true, args: [] },

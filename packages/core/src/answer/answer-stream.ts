@@ -2,6 +2,7 @@ import { type ByteParts, createPartCollector, inChunks, utf8 } from "../wire/byt
 import { createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import { parseMessages, UnusableAnswer } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
+import { type AnswerSource, type Controller, readRest } from "./answer-source.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 import { edited, type EventSeal, isMessage, longEvent, restoreEvent } from "./restore-event.ts";
@@ -34,27 +35,6 @@ export interface EventStreamOptions {
 /** The options for the stream of a request. */
 export type AnswerStreamOptions = EventStreamOptions &
   Required<Pick<EventStreamOptions, "answered" | "failure">>;
-
-/** What a client's stream reads from. */
-export interface AnswerSource {
-  pull(controller: Controller): Promise<void>;
-  cancel(reason?: unknown): void;
-}
-type Controller = Pick<ReadableStreamDefaultController<Uint8Array>, "close" | "enqueue" | "error">;
-
-/** Reads for a client of ours, which takes messages. @throws the caller's abort */
-export async function readToEnd(source: AnswerSource, isTaken: () => boolean): Promise<void> {
-  const ends: { readonly failure?: unknown }[] = [];
-  const controller: Controller = {
-    enqueue() {},
-    close: () => void ends.push({}),
-    error: (failure) => void ends.push({ failure }),
-  };
-  while (ends.length === 0 && !isTaken()) await source.pull(controller);
-  const [end] = ends;
-  if (end === undefined) source.cancel();
-  else if ("failure" in end) throw end.failure;
-}
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function readJsonAnswer(options: AnswerStreamOptions): AnswerSource {
@@ -230,10 +210,11 @@ function createSource(
         return onEnd?.();
       }
     },
-    cancel(reason) {
+    cancel(reason, isAnswered = false) {
       isCancelled = true;
       onEnd?.();
-      stop(reason);
+      if (isAnswered) void readRest(reader, stop);
+      else stop(reason);
     },
   };
 }

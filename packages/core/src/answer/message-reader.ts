@@ -8,7 +8,7 @@ import { observeStandingRequests } from "../session/standing-requests.ts";
 import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage } from "../tools/list-pages.ts";
-import { leftInSlot, observeTools } from "../tools/tool-list.ts";
+import { observeTools } from "../tools/tool-list.ts";
 import {
   isRequest,
   isUsable,
@@ -53,12 +53,9 @@ export function createReader(
     if (!isUsable(message)) throw new UnusableAnswer();
     const { request } = pending;
     const answer = withoutTask(context, boundPage(context, message, request), request);
-    const isInSlot = observe(answer, pending);
-    if (isInSlot) {
-      const result = leftInSlot(answer.result!, request);
-      return result === answer.result ? answer : { ...answer, result };
-    }
+    if (observe(answer, pending)) return answer;
     if (answer.result !== undefined) {
+      if (answer.result["isError"] !== true) return answer;
       const result = secrets().reduce(scrubFailure, answer.result);
       return result === answer.result ? answer : { ...answer, result };
     }

@@ -4,13 +4,8 @@ import { deliverFailure } from "../session/session-slot.ts";
 import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
 import { type JsonRpcMessage, type JsonRpcResponse, UnusableAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
-import {
-  type AnswerSource,
-  type AnswerStreamOptions,
-  readEventAnswer,
-  readJsonAnswer,
-  readToEnd,
-} from "./answer-stream.ts";
+import { type AnswerSource, readToEnd } from "./answer-source.ts";
+import { type AnswerStreamOptions, readEventAnswer, readJsonAnswer } from "./answer-stream.ts";
 import { createRestorer } from "./restore-answer.ts";
 import { type AnsweredRequest, createResumption } from "./resume-stream.ts";
 

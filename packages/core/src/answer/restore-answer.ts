@@ -130,18 +130,18 @@ export function createRestorer(
   /** The message for the client; the same object if nothing in it is ours, `undefined` to withhold it. */
   const restoreOne = (
     message: JsonRpcMessage,
-    answered: Set<PendingRequest>,
+    answered: PendingRequest[],
   ): JsonRpcMessage | undefined => {
     if ("method" in message) return reader.readOther(message, find);
     const unnamed = message.id == null;
     // If a server could not read the request, its error has no id.
     const pending = find(unnamed && isRecord(message.error) ? owner?.wireId : message.id);
-    if (pending === undefined || answered.has(pending)) {
+    if (pending === undefined || answered.includes(pending)) {
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
     const restored = reader.readAnswer(message, pending);
-    answered.add(pending);
+    answered.push(pending);
     return { ...restored, id: pending.request.id };
   };
 
@@ -149,7 +149,7 @@ export function createRestorer(
     const all = partsText(parts, start, end);
     const parsed = parseMessages(all);
     if (parsed === undefined) return undefined;
-    const answered = new Set<PendingRequest>();
+    const answered: PendingRequest[] = [];
     const restored = parsed.messages.map((message) => restoreOne(message, answered));
     if (!take && restored.every((message, index) => message === parsed.messages[index]))
       return undefined;

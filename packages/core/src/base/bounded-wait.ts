@@ -51,13 +51,23 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
 }
 
 /** Waits for `work`, or rejects with the signal's reason as soon as it aborts. `work` itself continues. */
-export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+export function abortable<T>(
+  work: T | PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
   const promise = Promise.resolve(work);
-  if (signal === undefined) return promise;
+  const isDone = typeof (work as { then?: unknown } | null | undefined)?.then !== "function";
+  if (signal === undefined || (isDone && !signal.aborted)) return promise;
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     const stop = onAbort(signal, () => reject(signal.reason));
-    promise.then(resolve, reject).finally(stop);
+    const settle =
+      <V>(end: (value: V) => void) =>
+      (value: V) => {
+        stop();
+        end(value);
+      };
+    promise.then(settle(resolve), settle(reject));
   });
 }
 

@@ -43,23 +43,6 @@ const toolList = recordOf({
   listedAt: anyNumber,
 });
 
-/** Tools that every client takes. `@ai-sdk/mcp` refuses a list for one of another form. */
-export const anyTools = listOf(
-  recordOf(
-    {
-      ...{ name: anyText, "title?": anyText, "description?": anyText },
-      inputSchema: recordOf({ "properties?": anyRecord }, true),
-      ...{ "outputSchema?": anyRecord, "_meta?": anyRecord },
-      "annotations?": when((value) => isRecord(value) && Object.entries(value).every(isHint)),
-    },
-    true,
-  ),
-);
-
-function isHint([name, value]: [string, unknown]): boolean {
-  return typeof value === (name === "title" ? "string" : "boolean");
-}
-
 /** The requests whose results a memory keeps. */
 export type KeptMethod = (typeof keptMethods)[number];
 

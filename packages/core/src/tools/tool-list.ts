@@ -1,5 +1,4 @@
 import { setBounded } from "../base/bounded-map.ts";
-import { isRecord } from "../base/json-values.ts";
 import { isFresh, type SessionContext } from "../session/session-context.ts";
 import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
@@ -10,7 +9,6 @@ import {
   type ToolDefinition,
   type ToolList,
 } from "../session/session-snapshot.ts";
-import { anyTools } from "../session/snapshot-shape.ts";
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { scrubStrings } from "../wire/scrub-session-id.ts";
 import { compareTools, reportsUnknownTool } from "./compare-tools.ts";
@@ -43,34 +41,6 @@ export function lastList(state: SlotState): ToolList | undefined {
 /** The list in a slot's snapshot, of the session in use or of one that was given up. */
 export function savedList({ snapshot }: SlotState): ToolList | undefined {
   return snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
-}
-
-/**
- * In the `_meta` of a client's `tools/list`: whoever asks takes the tools from the slot, so nobody prints and parses
- * them. In the `_meta` of the answer: they are there, and the answer has none.
- */
-export const inSlotKey = "durable-mcp/in-slot";
-
-const forSlot = new WeakSet<JsonRpcRequest>();
-
-/** A request as the server gets it, without the mark. */
-export function withoutMark(message: JsonRpcRequest): JsonRpcRequest {
-  const { params: { _meta, ...others } = {}, ...request } = message;
-  const { [inSlotKey]: mark, ...meta } = isRecord(_meta) ? _meta : {};
-  if (mark === undefined) return message;
-  const params = { ...others, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
-  const own = { ...request, ...(Object.keys(params).length > 0 && { params }) };
-  forSlot.add(own);
-  return own;
-}
-
-/** A result that the slot has, for the client: without tools, if the request said so, and clients take all of them. */
-export function leftInSlot<RESULT extends Record<string, unknown>>(
-  result: RESULT,
-  request: JsonRpcRequest,
-): RESULT {
-  if (!forSlot.has(request) || anyTools(result["tools"])) return result;
-  return { ...result, tools: [], _meta: { ...(result["_meta"] as object), [inSlotKey]: true } };
 }
 
 /** Reads news of the tools in a message of the server. @returns whether it was a page of a list that the slot has now */

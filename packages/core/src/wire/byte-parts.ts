@@ -63,6 +63,11 @@ export function partsBetween(parts: ByteParts, start: number, end: number): Uint
 
 /** The bytes from `start` to `end` as text. A character cut in half becomes U+FFFD. */
 export function partsText(parts: ByteParts, start: number, end: number): string {
+  const [first] = parts;
+  if (parts.length === 1) {
+    const isWhole = start === 0 && end >= first!.length;
+    return decoder.decode(isWhole ? first : first!.subarray(start, end));
+  }
   const views = partsBetween(parts, start, end);
   return decoder.decode(views.length > 1 ? joined(views) : views[0]);
 }

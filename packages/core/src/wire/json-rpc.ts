@@ -55,10 +55,14 @@ export class UnusableAnswer extends Error {}
 
 /** Whether clients take an answer. They refuse one of another form, and from a stream they drop it without a word. */
 export function isUsable(response: JsonRpcResponse): boolean {
-  const names = Object.keys(response).filter((name) => name !== "jsonrpc" && name !== "id");
-  const [name] = names;
+  let name: string | undefined;
+  for (const each of Object.keys(response)) {
+    if (each === "jsonrpc" || each === "id") continue;
+    if (name !== undefined) return false;
+    name = each;
+  }
   const value: unknown = response[name as "result"];
-  if (names.length > 1 || !isRecord(value)) return false;
+  if (!isRecord(value)) return false;
   const { _meta: meta = {}, resultType = "", code, message } = value;
   if (name === "error") return Number.isSafeInteger(code) && typeof message === "string";
   if (name !== "result" || !isRecord(meta) || typeof resultType !== "string") return false;

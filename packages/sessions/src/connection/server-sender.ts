@@ -36,7 +36,8 @@ export function createServerSender(
   { url, fetch }: McpClientConnection["options"],
   { credentials, ownHeaders, secrets, send, onSession }: SenderOptions,
 ) {
-  const unredirected = refusingRedirects(connection, new URL(url), fetch);
+  const endpoint = new URL(url);
+  const unredirected = refusingRedirects(connection, endpoint, fetch);
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
 
@@ -66,7 +67,8 @@ export function createServerSender(
       for (const [name, value] of Object.entries(await ownHeaders())) headers.set(name, value);
       const request = input instanceof Request ? input : undefined;
       const method = init.method ?? request?.method ?? "GET";
-      const target = request?.url ?? new URL(input as string | URL).href;
+      const target =
+        input === endpoint.href ? input : (request?.url ?? new URL(input as string | URL).href);
       const isRepeatable = !(init.body instanceof ReadableStream);
       return await withOtherToken(credentials, isRepeatable, async ({ token, dpop }) =>
         sendWithToken({ token, dpop, method, url: target, headers, isRepeatable }, () =>

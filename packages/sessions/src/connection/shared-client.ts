@@ -14,6 +14,8 @@ export function createSharedClient(
   const openings: LiveConnection["openings"] = new Set();
   let current: Promise<NotingClient> | undefined;
   let opened: NotingClient | undefined;
+  /** The opening that has made it. */
+  let opener: Promise<NotingClient> | undefined;
   let since: number | undefined;
   const told = createClientEvents(connection, emit);
 
@@ -26,6 +28,7 @@ export function createSharedClient(
     const connecting = async () => {
       try {
         opened = await connect(gone);
+        opener = opening;
         since ??= now();
         return opened;
       } catch (error) {
@@ -38,6 +41,8 @@ export function createSharedClient(
     return opening;
   };
   return {
+    /** The client, if it is connected, and users were told so. */
+    live: () => (current !== undefined && current === opener && told.isOpen() ? opened : undefined),
     /** Connects on first use. A failure is not kept. */
     get: () => told.opening(() => (current ??= open())),
     /** Whether the next use need not connect. */
@@ -90,6 +95,7 @@ function createClientEvents(connection: string, emit: ConnectionStep["emit"]) {
 
   return {
     opening,
+    isOpen: () => told === "open",
     /** Notes that another run uses the connection. */
     noteRun: () => {
       if (told === "nothing" || told === "failed") return miss();

@@ -1,5 +1,4 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ManagedSlot } from "@durable-mcp/core/internal";
 import type { ClientOpener } from "../base/mcp-client.ts";
 import type { NotingClient } from "./call-envelope.ts";
 import type { RestoreError } from "../events/client-errors.ts";
@@ -58,13 +57,11 @@ export interface UsedConnection {
    * call: a session that replaces a lost one may have other tools.
    */
   readonly toolNow?: ((tool: JudgedTool) => JudgedTool) | undefined;
-  /** As in core: what the session's own fetch has listed, so that the client need not read it too. */
-  readonly listedTools?: ManagedSlot["listed"] | undefined;
   /**
    * The live client; connects on first use. A failure is not kept. After a new session has
    * negotiated another version or other capabilities, it is another client.
    */
-  client(): Promise<NotingClient>;
+  client(): NotingClient | Promise<NotingClient>;
   /** Makes of a result what the tools of the framework's clients make of it. */
   readonly toOutput?: ClientOpener["toOutput"];
   /**

@@ -4,7 +4,6 @@ import {
   McpSessionError,
   type SessionEvent,
 } from "@durable-mcp/core";
-import { manageSlot } from "@durable-mcp/core/internal";
 import { type NotingClient, takeProgress } from "../connection/call-envelope.ts";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
 import { clientOpener, isStateful, sessionOptions } from "../declare/define-connection.ts";
@@ -72,9 +71,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     pausing,
     takesNotes: !isLeftToClient(parts, pausing !== undefined),
     toolNow: parts.toolNow,
-    listedTools: slot && isStateful(definition) ? manageSlot(slot).listed : undefined,
     createFetch: takeFetch,
-    client: async () => await telling(client.get()),
+    client: () => client.live() ?? telling(client.get()),
     frameworkClient: async () => await telling(ofFramework()),
     toOutput: definition[clientOpener].toOutput,
     withRecovery: recovering(parts),

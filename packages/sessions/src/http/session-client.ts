@@ -5,7 +5,7 @@
 
 import {
   type Answer,
-  anySignal,
+  onAbort,
   isRecord,
   type JsonRpcMessage,
   type JsonRpcResponse,
@@ -16,7 +16,7 @@ import {
   type SendMessage,
 } from "@durable-mcp/core/internal";
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
-import type { CallToolResult, ClientConfig, ClientOpener, McpClient } from "../base/mcp-client.ts";
+import type { ClientConfig, ClientOpener, McpClient } from "../base/mcp-client.ts";
 import {
   type CallEnvelope,
   type NotingClient,
@@ -25,6 +25,7 @@ import {
   tokenStart,
 } from "../connection/call-envelope.ts";
 import { methodNotFound, ofMessages } from "./probe-server.ts";
+import { readToolResult } from "./read-tool-result.ts";
 
 export interface SessionClientParts {
   readonly send: SendMessage;
@@ -41,7 +42,7 @@ export async function connectSessionClient(
   parts: SessionClientParts,
   { clientName: name, version, capabilities, signal }: Omit<ClientConfig, "transport">,
 ): Promise<NotingClient> {
-  const closing = new AbortController();
+  const life = { isClosed: false, underWay: new Set<AbortController>() };
   let protocolVersion = LATEST_SESSION_VERSION;
   const post: SendingParts["post"] = async (message, of, notes, take) =>
     await parts.send(
@@ -52,12 +53,13 @@ export async function connectSessionClient(
         ...(notes && { init: { [notesKey]: notes } as RequestInit }),
       },
     );
+  const sending = { ...parts, post, life };
   const request = async (
     method: string,
     params: object | undefined,
     { signal: of }: { readonly signal?: AbortSignal | undefined } = {},
     notes?: CallEnvelope,
-  ) => await sendRequest({ ...parts, post }, { method, params, notes }, closing.signal, of);
+  ) => await sendRequest(sending, { method, params, notes }, of);
 
   const description = { protocolVersion, capabilities, clientInfo: { name, version } };
   const initializeResult = (await request("initialize", description, {
@@ -93,7 +95,8 @@ export async function connectSessionClient(
     },
     readResource: async ({ uri, options }) => await request("resources/read", { uri }, options),
     close() {
-      closing.abort(new Error(closed));
+      life.isClosed = true;
+      for (const each of life.underWay) each.abort(new Error(closed));
       return Promise.resolve();
     },
   };
@@ -112,6 +115,7 @@ interface SendingParts extends SessionClientParts {
     notes?: CallEnvelope,
     take?: (message: JsonRpcMessage) => void,
   ) => Promise<Answer>;
+  readonly life: { readonly isClosed: boolean; readonly underWay: Set<AbortController> };
 }
 
 /** Of this process so far. The session fetch gives them ids that no other process uses. */
@@ -125,9 +129,8 @@ interface SentRequest {
 
 /** @returns the result @throws the server's JSON-RPC error, as a client of the framework has it */
 async function sendRequest(
-  { post, createError, scrub }: SendingParts,
+  { post, createError, scrub, life }: SendingParts,
   { method, params, notes }: SentRequest,
-  closing: AbortSignal,
   callers: AbortSignal | undefined,
 ): Promise<Record<string, unknown>> {
   requests += 1;
@@ -153,16 +156,23 @@ async function sendRequest(
       () => undefined,
     );
   };
-  const signal = anySignal(callers, closing);
+  // `AbortSignal.any` costs more than the rest of the client.
+  const ending = new AbortController();
+  const stop = onAbort(callers, () => ending.abort(callers?.reason));
+  if (life.isClosed || callers?.aborted) ending.abort(callers?.reason);
+  life.underWay.add(ending);
   try {
-    const sent = await post(message, signal, own, answerServer);
+    const sent = await post(message, ending.signal, own, answerServer);
     const answer = sent instanceof Response ? await readResponse(sent, id, answerServer) : sent;
     return await resultIn({ createError }, answer);
   } catch (error) {
     if (failure !== undefined) throw failure;
-    if (closing.aborted) throw await createError({ message: closed });
+    if (life.isClosed) throw await createError({ message: closed });
     if (!callers?.aborted) throw error;
     throw await createError({ message: "Request was aborted", cause: callers.reason as unknown });
+  } finally {
+    stop();
+    life.underWay.delete(ending);
   }
 }
 
@@ -212,34 +222,3 @@ export class RefusedRequest extends Error {
 
 const unreadable = async ({ createError }: Pick<SessionClientParts, "createError">) =>
   await createError({ message: "Failed to parse server response" });
-
-/** The result of a call, checked as far as its readers rely on it. One of structured content alone gets it as text, too. */
-function readToolResult(result: Record<string, unknown>): CallToolResult | undefined {
-  const { content, structuredContent, isError = false } = result;
-  if (typeof isError !== "boolean") return undefined;
-  if (Array.isArray(content) && content.every(isContent)) return { ...result, content, isError };
-  if (content === undefined && structuredContent !== undefined) {
-    const text = JSON.stringify(structuredContent);
-    return { ...result, isError, content: [{ type: "text", text }] };
-  }
-  // Of servers of 2024-10-07.
-  return "toolResult" in result ? result : undefined;
-}
-
-/** The members that blocks of a type have, all of them texts. */
-const members: Readonly<Record<string, readonly string[]>> = {
-  text: ["text"],
-  image: ["data", "mimeType"],
-  resource_link: ["uri", "name"],
-};
-
-function isContent(block: unknown): boolean {
-  if (!isRecord(block) || typeof block["type"] !== "string") return false;
-  const { type, resource } = block;
-  if (type === "resource") {
-    if (!isRecord(resource) || typeof resource["uri"] !== "string") return false;
-    return [resource["text"], resource["blob"]].some((each) => typeof each === "string");
-  }
-  const needed = Object.hasOwn(members, type) ? members[type]! : [];
-  return needed.every((name) => typeof block[name] === "string");
-}

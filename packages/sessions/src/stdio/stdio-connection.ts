@@ -70,8 +70,8 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
       return await client.get();
     },
     // Also of what wraps this connection.
-    frameworkClient(this: LiveConnection) {
-      return this.client();
+    async frameworkClient(this: LiveConnection) {
+      return await this.client();
     },
     async withRecovery(tool, attempt) {
       uses += 1;

@@ -31,7 +31,7 @@ export async function callTool(
   connection: UsedConnection,
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
-  options: CallOptions = {},
+  options: CallOptions = noOptions,
   waited: Pick<ToolCall, "toolCallId" | "claimed" | "allowed"> = {},
 ): Promise<CallToolResult> {
   if (typeof tool !== "string" || tool === "") {
@@ -39,7 +39,7 @@ export async function callTool(
       data: { field: "tool", connection: connection.name },
     });
   }
-  checkOptions(callSchema, options);
+  if (options !== noOptions) checkOptions(callSchema, options);
   const observers = [progressObserver(connection, tool, waited.toolCallId), options.onProgress];
   return await reportProgress(observers, (observe) =>
     boundedCall(
@@ -67,6 +67,7 @@ export function progressObserver(
   return (progress) => onProgress(progress, call);
 }
 
+const noOptions: CallOptions = {};
 const callSchema = optionalOptions({
   ...{ abortSignal: "abortSignal", timeoutMs: "ms", onProgress: "function" },
 });

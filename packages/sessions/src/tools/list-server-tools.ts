@@ -36,15 +36,14 @@ async function listOnce(connection: UsedConnection): Promise<readonly ServerTool
   }
 }
 
-/** All tools of the server: those in the connection's slot, if it has listed them, so that nobody parses them again. */
+/** All tools of the server. */
 async function listAll(
   client: McpClient,
-  { name, listedTools, emit }: UsedConnection,
+  { name, emit }: UsedConnection,
   signal: AbortSignal,
 ): Promise<readonly ServerTool[]> {
   return await listTools<ServerTool>(
     async (params) => await client.listTools({ ...(params && { params }), options: { signal } }),
-    listedTools,
     () => emit({ type: "list-cut", connection: name, method: "tools/list" }),
   );
 }
