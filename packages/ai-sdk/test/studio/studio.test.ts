@@ -68,7 +68,7 @@ async function start({
     openBrowser(createStudio({ sessions, authorize: () => operator(...may), ...options }));
   const carol = browserOf("carol", "look", "answer", "end");
   const pass = (ms: number) => void (time += ms);
-  return { shop, notebook, sessions, call, order, pass, browserOf, carol, events };
+  return { shop, lab, notebook, sessions, call, order, pass, browserOf, carol, events };
 }
 
 const chat = "?page=chat&chat=chat-1";
@@ -78,7 +78,7 @@ describe.each(bothStores)("in %s", (_, wrap) => {
     const { carol, order, sessions, shop, events } = await start({ wrap });
     await order("order_twice");
     const waits = await carol.get("?page=waits");
-    expect(waits.words).toMatch(/chat-1\s.*shop: order_twice\s+an answer/s);
+    expect(waits.words).toMatch(/chat-1\s.*shop: order_twice\s+the user.s answer/s);
     const page = await carol.get(waits.links.find((link) => link.includes("chat-1"))!);
     expect(page.words).toContain("Order it?");
     const answered = { action: "accept", [nameOf("mail")]: "a@shop.test" };
@@ -349,6 +349,26 @@ describe("why a chat stands still", () => {
     );
     pass(600_000);
     expect((await carol.get(chat)).words).toMatch(/Nobody has looked for \d+ min/);
+  });
+
+  test("its server works on a call, and is away", async () => {
+    const { carol, call, lab, pass, sessions } = await start();
+    await call("lab__research", { topic: "tea" });
+    let isAway = true;
+    lab.intercept((_, response) => (isAway ? void response.destroy() : "next"));
+    for (const ms of [60_000, 120_000]) {
+      pass(ms);
+      await sessions.check("chat-1", { principal: alice });
+    }
+    for (const to of [chat, "?page=waits"]) {
+      const { words } = await carol.get(to);
+      expect(words).toContain("it has not been reached for 2 min");
+      expect(words).not.toContain("Nobody has to do anything");
+    }
+    isAway = false;
+    pass(60_000);
+    await sessions.check("chat-1", { principal: alice });
+    expect((await carol.get(chat)).words).toContain("Nobody has to do anything");
   });
 
   test("the process that sent the answer was killed", async () => {

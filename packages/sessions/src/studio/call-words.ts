@@ -37,18 +37,20 @@ export function waitsFor(call: WaitingRecord, now: number): string {
   if (state === "answering" || (type === "stream" && !isHeld)) {
     const silentMs = claim && now - claim.at;
     if (silentMs !== undefined && silentMs > defaultClaimMs)
-      return `a process that has been silent for ${age(silentMs)}, so it was probably killed. The chat's next step, or a look with admin.check, goes on`;
+      return `a process that has been silent for ${age(silentMs)}, so it was probably killed. It goes on when the user writes again, or when the application calls admin.check`;
     return "a process that works on it";
   }
   switch (type) {
     case "question":
-      return isForUser(call) ? "the user, who has to open a page of the server" : "an answer";
+      return isForUser(call)
+        ? "the user, who has to open a page of the server"
+        : "the user's answer to a question of the server";
     case "call-waits-for-sign-in":
       return `the user, who has to sign in to ${connection}. Then the chat's next step makes the call`;
     case "task": {
       const { status = "", statusMessage } = held?.type === "task" ? held : {};
       const said = [status, statusMessage].filter(Boolean).join(": ");
-      return `its server, which works on it as a task${said ? ` (${oneLine(said)})` : ""}. ${nextLook(pollAfter, now)}`;
+      return `its server, which works on it as a task${said ? ` (${oneLine(said)})` : ""}. ${nextLook(call, now)}`;
     }
     case "watch": {
       const { news = 0 } = held?.type === "watch" ? held : {};
@@ -56,16 +58,18 @@ export function waitsFor(call: WaitingRecord, now: number): string {
         news > 0
           ? ` ${news} of them ${news === 1 ? "waits" : "wait"} for the chat's next step.`
           : "";
-      return `news of its server: it watches.${said} ${nextLook(pollAfter, now)}`;
+      return `news of its server: it watches.${said} ${nextLook(call, now)}`;
     }
     default:
-      return `its server, whose answer comes on a stream. ${nextLook(pollAfter, now)}`;
+      return `its server, whose answer comes on a stream. ${nextLook(call, now)}`;
   }
 }
 
-function nextLook(pollAfter: number | undefined, now: number): string {
+function nextLook({ pollAfter, unreachedSince }: WaitingRecord, now: number): string {
   const lateMs = now - (pollAfter ?? now);
-  if (lateMs < defaultClaimMs) return "Nobody has to do anything";
+  if (lateMs < defaultClaimMs && unreachedSince === undefined) return "Nobody has to do anything";
+  if (lateMs < defaultClaimMs)
+    return `But it has not been reached for ${age(now - unreachedSince!)}. The call goes on when it is back`;
   return `Nobody has looked for ${age(lateMs)}: does the application call admin.check or run a step?`;
 }
 

@@ -95,9 +95,9 @@ function openCall(
     mayAnswer
       ? questionInputs(call, id, refused)
       : markup`${shownQuestions(call)}${refused && markup`<p class="problem" role="alert">${refused.message}</p>`}`
-  }${buttons}</form>`;
-  const text = markup`<article><h3 id="${id}">${connection}: ${toolOf(call)}</h3><p class="soft">${new URL(url).origin}${round > 0 && markup`, round ${round}`}, asked ${moment(askedAt, now)}, ends ${moment(expiresAt, now)}, of ${userOf(look, owner)}</p><p>It waits for ${waitsFor(call, now)}.</p>${hasForm ? form : shownQuestions(call)}</article>`;
-  return { text, hasForm };
+  }${mayAnswer && markup`<p class="soft">You answer in the name of the user.</p>`}${buttons}</form>`;
+  const text = markup`<article><h3 id="${id}">${connection}: ${toolOf(call)}</h3><p class="soft">${new URL(url).origin}${round > 0 && markup`, round ${round}`}, asked ${moment(askedAt, now)}, given up ${moment(expiresAt, now)}, of ${userOf(look, owner)}</p><p>It waits for ${waitsFor(call, now)}.</p>${hasForm ? form : shownQuestions(call)}</article>`;
+  return { text, hasForm: mayAnswer };
 }
 
 async function signInsOf(
@@ -156,7 +156,10 @@ async function sessionTable(look: Look, of: ChatName, records: readonly ListedRe
     ];
   });
   const head = ["Connection", "Session", "Server", "Now", "Started", "Last used", "Act"];
-  const ask = link({ ...queryOf(look, of), ask: "1" }, "Ask the servers whether they answer");
+  const ask = link(
+    { ...queryOf(look, of), ask: "1" },
+    "Ask the servers of these sessions whether they answer",
+  );
   return markup`${table("Sessions", head, rows, "")}<p>${ask}</p>`;
 }
 

@@ -161,7 +161,7 @@ export async function waitsPage(look: Look): Promise<Page> {
     moment(record.askedAt, now),
     moment(record.expiresAt, now),
   ]);
-  const head = ["Chat", "User", "Call", "Waits for", "Since", "Until"];
+  const head = ["Chat", "User", "Call", "Waits for", "Since", "Given up"];
   const list = table("What waits", head, rows, "Nothing waits.");
   return { title: "What waits", body: markup`${list}${hidden}${more(cursor, { page: "waits" })}` };
 }

@@ -178,9 +178,12 @@ async function note(
       if (isUnknown) return await end(over(call, "outcome-unknown"));
       const { pollMs = pauseAfterFailureMs } = { pollMs: undefined, ...outcome };
       const later = { unsure, pollMs };
-      const next = isHeld(call)
-        ? unlessTooOld(context, goesOn(call, { held: call.held, ...later }, context.now()))
-        : unclaims(call);
+      const now = context.now();
+      const stays = (kept: HeldCall): HeldCall => ({
+        ...goesOn(kept, { held: kept.held, ...later }, now),
+        unreachedSince: kept.unreachedSince ?? now,
+      });
+      const next = isHeld(call) ? unlessTooOld(context, stays(call)) : unclaims(call);
       return { ...(await end(next)), failure: { error: outcome.error } };
     }
   }

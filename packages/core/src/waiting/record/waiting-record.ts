@@ -112,6 +112,8 @@ const particular = {
   unsure: anyRecord,
   /** Not looked at before. */
   pollAfter: anyNumber,
+  /** Since when every look has failed to reach its server. */
+  unreachedSince: anyNumber,
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   isStandIn: yes,
   /** The named or shared session in which it was made. */
@@ -130,9 +132,18 @@ const ofEach = {
   question: [[], ["requestState", "isRefused", "held", "unsure"]],
   "call-waits-for-sign-in": [[], ["isStandIn", "session"]],
   "sub-agent": [["histories", "waitsFor"], []],
-  task: [["held", "pollAfter"], ["unsure"]],
-  stream: [["held", "pollAfter"], ["unsure"]],
-  watch: [["held", "pollAfter"], ["unsure"]],
+  task: [
+    ["held", "pollAfter"],
+    ["unsure", "unreachedSince"],
+  ],
+  stream: [
+    ["held", "pollAfter"],
+    ["unsure", "unreachedSince"],
+  ],
+  watch: [
+    ["held", "pollAfter"],
+    ["unsure", "unreachedSince"],
+  ],
   "in-step": [[], ["held"]],
   ended: [[], ["isStandIn", "held", "answer", "isDelivered"]],
 } as const;
