@@ -57,9 +57,7 @@ export function everyMs(
   // Another page or process is at it: this goes on in a moment.
   if (answering === "yes") return Math.min(1_000, intervalMs);
   const isAnyDue = blockingOf(waiting).length > 0 || workingOf(waiting).length > 0;
-  if (isAnyDue) return intervalMs;
-  // Some worker begins a step when there is news.
-  return waiting.some(({ type }) => type === "watch") ? 10 * intervalMs : undefined;
+  return isAnyDue ? intervalMs : undefined;
 }
 
 /** A connection may want a sign-in that nothing waits for. */
