@@ -110,9 +110,9 @@ export function createWatches({
 const given = new WeakMap<WaitingSource, Set<string>>();
 
 /** What watches have found, and no run of this step has yet. The step has taken it when it comes to its end. */
-export async function takeNews(stored: StoredCalls): Promise<NewsEntry[]> {
-  const { source, now } = stored;
-  const records = await stored.records();
+export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
+  const { source, now } = kept;
+  const records = await kept.records();
   const { inbox } = records;
   const known = given.get(source) ?? new Set();
   given.set(source, known);
