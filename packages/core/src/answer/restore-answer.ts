@@ -71,7 +71,7 @@ function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
 }
 
 /** The message in a text that may pass as it is. */
-const unrefused = (text: string) => (mayBeRefused.test(text) ? undefined : parseMessage(text));
+const unrefused = (text: string) => (mayBeRefused(text) ? undefined : parseMessage(text));
 
 /** A message as a client of ours takes it. @throws {RangeError} for an error too deep to be told */
 function asTaken(message: JsonRpcMessage, mayHaveRefused: boolean): JsonRpcMessage {
@@ -154,7 +154,7 @@ export function createRestorer(
     if (!take && restored.every((message, index) => message === parsed.messages[index]))
       return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    const taken = take && kept.map((message) => asTaken(message, mayBeRefused.test(all)));
+    const taken = take && kept.map((message) => asTaken(message, mayBeRefused(all)));
     const text = take ? "" : print(kept, parsed.isBatch, inEvents);
     // Settle only after printing, because printing fails for a message nested deeper than the stack.
     for (const pending of answered) ids.settle(pending);

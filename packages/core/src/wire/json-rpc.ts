@@ -71,12 +71,17 @@ export function isUsable(response: JsonRpcResponse): boolean {
   return isToken && isRecord(task) && typeof task["taskId"] === "string";
 }
 
-/** What may be a key for which `@ai-sdk/mcp` refuses a message. */
-export const mayBeRefused = /"(?:__proto__|constructor)"\s*:|\\u00[4-7]/i;
+const refusedKey = /"(?:__proto__|constructor)"\s*:|\\u00[4-7]/;
+
+/** Whether a text may have a key for which `@ai-sdk/mcp` refuses a message. Few have; the pattern is slow in long ones. */
+export function mayBeRefused(text: string): boolean {
+  const isLikely = ["__proto__", "constructor", "\\u00"].some((part) => text.includes(part));
+  return isLikely && refusedKey.test(text);
+}
 
 /** A message, as text, without the members for which `@ai-sdk/mcp` refuses it, and drops it from a stream. */
 export function withoutRefused(text: string): string {
-  if (!mayBeRefused.test(text)) return text;
+  if (!mayBeRefused(text)) return text;
   return JSON.stringify(JSON.parse(text), (key, value: unknown) => {
     const isRefused = key === "constructor" && isRecord(value) && Object.hasOwn(value, "prototype");
     return isRefused || key === "__proto__" ? undefined : value;

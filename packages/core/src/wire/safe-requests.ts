@@ -1,6 +1,7 @@
 import { abortable, timeLimited, wait } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { serverLimits } from "../base/server-limits.ts";
+import { partsLength, partsText } from "./byte-parts.ts";
 import { connectionFailure } from "./connection-failure.ts";
 import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
 import { mayMention, parseMessage, safeMethods } from "./json-rpc.ts";
@@ -102,8 +103,14 @@ type Outcome =
   | { readonly response: Response; readonly isCut?: boolean }
   | { readonly error: unknown };
 
+/** Of messages, in bytes. */
+const [longMessage, headLength] = [16_384, 512];
+
 /** Whether it is an answer, or a question, which may stand before the answer. */
 function endsReading(event: EventBytes): boolean {
+  // Whoever gets a long message parses it.
+  const isLong = partsLength(event.parts) > longMessage;
+  if (isLong && !partsText(event.parts, 0, headLength).includes('"method"')) return true;
   const message = parseMessage(eventText(event));
   return message !== undefined && "id" in message;
 }
