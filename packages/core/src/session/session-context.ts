@@ -79,7 +79,9 @@ export type Answer = Response | JsonRpcResponse;
 /** Sends a message of a client of ours, which reads no bytes. */
 export type SendMessage = (
   message: JsonRpcMessage,
-  request: Pick<OutgoingRequest, "signal" | "init" | "take"> & { readonly headers: HeadersInit },
+  request: Pick<OutgoingRequest, "signal" | "init" | "take"> & {
+    readonly headers: RequestInit["headers"];
+  },
 ) => Promise<Answer>;
 
 /** A session fetch from the inside. */
