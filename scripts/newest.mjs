@@ -1,7 +1,8 @@
-// The newest AI SDK and MCP SDKs, within the majors that the catalog has, and what else is there:
+// The newest AI SDK, MCP SDKs and frameworks, within the majors that the catalog has, and what else is there:
 //
 //     node scripts/newest.mjs           prints them as Markdown
-//     node scripts/newest.mjs --write   and sets the catalog of pnpm-workspace.yaml to them; `pnpm install` is next
+//     node scripts/newest.mjs --write   and sets the catalog of pnpm-workspace.yaml to them, and the frameworks of
+//                                       docs/clients; `pnpm install` is next, and there `npm install`
 //     node scripts/newest.mjs --tell    opens an issue, or edits the open one: with REPORT (what --write has printed),
 //                                       RED (the parts that failed) and RUN_URL, through `gh`
 //
@@ -10,6 +11,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+/** What docs/clients shows, in its folder beside the catalog. */
+const frameworks = "packages/e2e/compatibility/frameworks/package.json";
+const ofFrameworks = [
+  ...["@genkit-ai/mcp", "@google/adk", "@mastra/mcp", "@openai/agents", "@strands-agents/sdk"],
+  "@tanstack/ai-mcp",
+];
 const packages = new Set([
   "ai",
   "@ai-sdk/mcp",
@@ -50,16 +57,26 @@ function update({ writes }) {
       return alias === undefined ? `${start}${next}` : `${start}${alias}@${next}`;
     },
   );
+  const manifest = JSON.parse(readFileSync(frameworks, "utf8"));
+  for (const name of ofFrameworks) {
+    const { versions, "dist-tags": tags } = view(name);
+    const version = manifest.dependencies[name];
+    const next = newestOf(versions, version);
+    majors.set(name, { latest: tags.latest, known: [version] });
+    rows.push(`| \`${name}\` | ${version} | ${next === version ? "the same" : next} |`);
+    manifest.dependencies[name] = next;
+  }
   const others = [...majors].filter(([, { latest, known }]) =>
     known.every((version) => majorOf(version) < majorOf(latest)),
   );
   console.log(["| package | catalog | newest |", "| --- | --- | --- |", ...rows].join("\n"));
   for (const [name, { latest }] of others) console.log(`\n**A new major:** \`${name}\` ${latest}`);
-  if (writes)
-    writeFileSync(
-      file,
-      text.replace(catalog, () => newest),
-    );
+  if (!writes) return;
+  writeFileSync(
+    file,
+    text.replace(catalog, () => newest),
+  );
+  writeFileSync(frameworks, `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
 /** The newest release of a version's major. Prereleases are not asked for. */

@@ -20,9 +20,26 @@ const frameworksFolder = new URL("frameworks/", folder);
 /** Installs these. */
 export const installFrameworks = () => install(frameworksFolder);
 
-/** What `frameworks.mjs` has, once they are installed. */
-export const frameworks = async (): Promise<any> =>
-  await import(new URL("frameworks.mjs", frameworksFolder).href);
+/** A client of a framework on a fetch. */
+interface FrameworkClient {
+  readonly call: (tool: string, input: object) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+/** Connects a framework, by the name of its file in `clients`, which docs/clients shows. */
+export async function connectFramework(
+  name: string,
+  url: string,
+  fetch: typeof globalThis.fetch,
+): Promise<FrameworkClient> {
+  const { uses } = await import(new URL("uses.mjs", frameworksFolder).href);
+  const { connect } = await import(new URL(`clients/${name}.mjs`, frameworksFolder).href);
+  return uses[name](await connect(url, fetch));
+}
+
+/** Servers of frameworks, by name, once they are installed. */
+export const frameworkServers = async (): Promise<any> =>
+  (await import(new URL("servers.mjs", frameworksFolder).href)).servers;
 
 /** Installs all of them, without running any of their install scripts. */
 export async function installExtraPackages(): Promise<void> {

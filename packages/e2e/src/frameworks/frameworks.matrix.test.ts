@@ -1,52 +1,72 @@
 /** Public reports about frameworks, with the real packages: as they are, and on the session fetch. */
+import { setTimeout } from "node:timers/promises";
 import {
   createDurableSessions,
   defineMcpClientConnection,
   openSessionFetch,
   type ConnectionEvent,
 } from "@durable-mcp/ai-sdk";
-import { createMemoryStore, createSessionFetch, createSessionSlot } from "@durable-mcp/core";
+import { createMemoryStore } from "@durable-mcp/core";
 import { createFaultyServer } from "@durable-mcp/testing";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { frameworks, installFrameworks } from "../compatibility/extra-packages.ts";
+import {
+  connectFramework,
+  frameworkServers,
+  installFrameworks,
+} from "../compatibility/extra-packages.ts";
 
 // They are many: npm takes minutes, and Node some seconds.
 beforeAll(async () => {
   await installFrameworks();
-  await frameworks();
+  await frameworkServers();
 }, 900_000);
 
 /** How calls end without us when the server has forgotten the session, and how many sessions it makes. */
 const alone = {
-  "@mastra/mcp": ["failed", 1],
-  "@openai/agents": ["failed", 1],
-  "@strands-agents/sdk": ["failed", 1],
-  "@genkit-ai/mcp": ["failed", 1],
+  "ai-sdk": [["failed", "failed"], 1],
+  "client-2": [["failed", "failed"], 1],
+  "openai-agents": [["failed", "failed"], 1],
+  "sdk-1": [["failed", "failed"], 1],
+  "tanstack-ai": [["failed", "failed"], 1],
+  genkit: [["failed", "failed"], 1],
+  mastra: [["failed", "failed"], 1],
+  strands: [["failed", "failed"], 1],
   // A session for each list and for each call.
-  "@google/adk": ["answered", 6],
+  adk: [["answered", "answered"], 6],
 } as const;
 const names = Object.keys(alone) as (keyof typeof alone)[];
 
+const ordered = ({ item }: { item: string }) => `Ordered ${item}.`;
+
 async function start(name: string, isOurs: boolean) {
-  const server = await createFaultyServer({
-    era: "2025-11-25",
-    tools: { order: ({ item }: { item: string }) => `Ordered ${item}.` },
-  });
+  const slow = async ({ item }: { item: string }) => {
+    await setTimeout(slowMs);
+    return ordered({ item });
+  };
+  const server = await createFaultyServer({ era: "2025-11-25", tools: { order: ordered, slow } });
+  onTestFinished(() => server.close());
   const { url } = server;
-  const fetch = isOurs ? createSessionFetch({ url, slot: createSessionSlot() }) : globalThis.fetch;
-  const { clients } = await frameworks();
-  const { call, close } = await clients[name](url, fetch);
-  onTestFinished(async () => {
-    await close().catch(() => undefined);
-    await server.close();
-  });
-  const order = async (item: string) =>
-    await call("order", { item }).then(
-      () => "answered",
-      () => "failed",
-    );
+  const store = createMemoryStore();
+  const principal = { type: "anonymous" } as const;
+  /** A process. */
+  const connect = async () => {
+    const own = { url, store, session: "chat", principal, connection: "shop", onEvent() {} };
+    const opened = isOurs ? await openSessionFetch(own) : undefined;
+    const client = await connectFramework(name, url, opened?.fetch ?? globalThis.fetch);
+    const close = async () => {
+      await client.close().catch(() => undefined);
+      await opened?.close();
+    };
+    onTestFinished(close);
+    const call = async (item: string, tool = "order") =>
+      await client.call(tool, { item }).then(
+        () => "answered",
+        () => "failed",
+      );
+    return { call, close };
+  };
   return {
-    ...{ server, order, ran: () => server.ledger.map(({ input }) => input.item) },
+    ...{ server, connect, ran: () => server.ledger.map(({ input }) => input.item) },
     /** How many sessions it has made. */
     sessions: () => server.requests.filter(({ rpcMethod }) => rpcMethod === "initialize").length,
   };
@@ -54,64 +74,79 @@ async function start(name: string, isOurs: boolean) {
 
 test.each(names)("%s goes on after a 404 on our fetch, in one new session", async (name) => {
   for (const isOurs of [false, true]) {
-    const { server, order, ran, sessions } = await start(name, isOurs);
-    expect(await order("tea")).toBe("answered");
+    const { server, connect, ran, sessions } = await start(name, isOurs);
+    const { call } = await connect();
+    expect(await call("tea")).toBe("answered");
     server.forgetSessions();
-    const next = [await order("milk"), await order("rice")];
-    const [end, made] = isOurs ? ["answered", 2] : alone[name];
-    expect(next).toEqual([end, end]);
-    expect(ran()).toEqual(end === "answered" ? ["tea", "milk", "rice"] : ["tea"]);
+    const next = [await call("milk"), await call("rice")];
+    const [ends, made] = isOurs ? [["answered", "answered"], 2] : alone[name];
+    expect(next).toEqual(ends);
+    const all = ["milk", "rice"].filter((_, at) => ends[at] === "answered");
+    expect(ran()).toEqual(["tea", ...all]);
     expect(sessions()).toBe(made);
   }
 });
 
-test.each(names)("%s runs nothing twice on our fetch when the connection is cut", async (name) => {
-  const { server, order, ran } = await start(name, true);
-  expect(await order("tea")).toBe("answered");
+test.each(names)("%s runs nothing twice on our fetch when a connection is cut", async (name) => {
+  const { server, connect, ran } = await start(name, true);
+  const { call } = await connect();
+  expect(await call("tea")).toBe("answered");
   server.reset({ carriedOut: true, times: 1 });
-  expect(await order("milk")).toBe("failed");
-  expect(ran()).toEqual(["tea", "milk"]);
-  expect(await order("rice")).toBe("answered");
+  expect(await call("milk")).toBe("failed");
+  server.cutStreams({ times: 1 });
+  expect(await call("rice")).toBe("failed");
+  expect(await call("salt")).toBe("answered");
+  expect(ran()).toEqual(["tea", "milk", "rice", "salt"]);
 });
 
-test.each(names)("%s goes on in the next process on a fetch with a store", async (name) => {
-  const server = await createFaultyServer({
-    era: "2025-11-25",
-    tools: {
-      order: {
-        run: (_: unknown, { session }) =>
-          `Order ${(session["orders"] = (session["orders"] ?? 0) + 1)}.`,
-      },
-    },
-  });
-  onTestFinished(() => server.close());
-  const { clients } = await frameworks();
-  const store = createMemoryStore();
-  const principal = { type: "anonymous" } as const;
-  const bodies: string[] = [];
+test.each(names)("%s goes on in the next process with one request", async (name) => {
+  const { server, connect, ran, sessions } = await start(name, true);
+  let before = 0;
   for (const item of ["tea", "milk"]) {
-    bodies.length = 0;
-    const own = { url: server.url, store, session: "chat", principal, connection: "shop" };
-    const { fetch, close } = await openSessionFetch({
-      ...own,
-      fetch: async (input, init) => {
-        bodies.push(init?.body as string);
-        return await globalThis.fetch(input, init);
-      },
-    });
-    const client = await clients[name](server.url, fetch);
-    await client.call("order", { item });
-    await client.close();
+    before = server.requests.length;
+    const { call, close } = await connect();
+    expect(await call(item)).toBe("answered");
     await close();
   }
-  expect(bodies).toEqual([expect.stringContaining('"tools/call"')]);
-  expect(server.ledger).toHaveLength(2);
+  const sent = server.requests.slice(before).map(({ rpcMethod }) => rpcMethod);
+  expect(sent).toEqual(["tools/call"]);
+  expect([ran(), sessions()]).toEqual([["tea", "milk"], 1]);
+});
+
+test.each(names)("%s is told that a question cannot be asked, and goes on", async (name) => {
+  const { server, connect, ran } = await start(name, true);
+  server.ask("order", [{ sure: { message: "Sure?", form: { yes: { type: "boolean" } } } }]);
+  const { call } = await connect();
+  const begun = performance.now();
+  // OpenAI Agents has the error's text as a result.
+  expect(await call("tea")).toBe(name === "openai-agents" ? "answered" : "failed");
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  server.ask("order", []);
+  expect(await call("milk")).toBe("answered");
+  expect(ran()).toEqual(["milk"]);
+});
+
+/** Longer than the time limit of the official clients, 60 s. */
+const slowMs = 65_000;
+const limited = new Set(["adk", "genkit", "strands", "tanstack-ai"]);
+
+test("those with an option for the time limit get a slow answer, and the others send nothing twice", async () => {
+  const ends = await Promise.all(
+    names.map(async (name) => {
+      const { server, connect } = await start(name, true);
+      const { call } = await connect();
+      const end = await call("tea", "slow");
+      const sent = server.requests.filter(({ rpcMethod }) => rpcMethod === "tools/call");
+      return [name, end, sent.length];
+    }),
+  );
+  expect(ends).toEqual(names.map((name) => [name, limited.has(name) ? "failed" : "answered", 1]));
 });
 
 test.each(["@zuplo/mcp", "@rekog/mcp-nest"])(
   "%s forgets its session, and the step's call is answered",
   async (name) => {
-    const { servers } = await frameworks();
+    const servers = await frameworkServers();
     const ran: string[] = [];
     const begin = () => servers[name]((item: string) => `Ordered ${ran[ran.push(item) - 1]}.`);
     let server = await begin();

@@ -145,16 +145,20 @@ required = true
   },
 ];
 
-/** Installs a package once a machine, without its scripts. @returns its `node_modules` */
-export async function installed({ name, version }: Pick<CodingAgent, "name" | "version">) {
+/** Installs a package and others once a machine, without their scripts. @returns its `node_modules` */
+export async function installed({
+  name,
+  version,
+  others = [],
+}: Pick<CodingAgent, "name" | "version"> & { readonly others?: readonly string[] }) {
   const folder = join(tmpdir(), "durable-mcp-agents", `${name.replace("/", "+")}@${version}`);
   const modules = join(folder, "node_modules");
   if (!existsSync(join(folder, "ready"))) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
-    const command = ["install", ...flags, `${name}@${version}`];
-    await promisify(execFile)("npm", command, { cwd: folder, timeout: 300_000 });
+    const command = ["install", ...flags, `${name}@${version}`, ...others];
+    await promisify(execFile)("npm", command, { cwd: folder, timeout: 600_000 });
     writeFileSync(join(folder, "ready"), "");
   }
   return modules;

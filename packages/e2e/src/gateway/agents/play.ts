@@ -11,6 +11,7 @@ import {
   startMcporter,
   startMcpRemote,
 } from "./other-clients.ts";
+import { runSdkAgent, sdkAgents } from "./sdk-agents.ts";
 import { type ScriptedCall, startScriptedModel } from "./scripted-model.ts";
 
 /** A client that nobody can change. */
@@ -23,13 +24,20 @@ export interface ForeignClient {
 /** Longer than all that these clients wait for. */
 const runMs = 120_000;
 
-const agent = (own: CodingAgent): ForeignClient => ({
+const agent = <AGENT extends Pick<CodingAgent, "name" | "version">>(
+  own: AGENT,
+  run: (
+    own: AGENT,
+    addresses: Parameters<typeof runAgent>[1],
+    timeoutMs: number,
+  ) => Promise<unknown>,
+): ForeignClient => ({
   name: `${own.name} ${own.version}`,
   async play(url, script) {
     const model = await startScriptedModel(script);
     // On a busy machine some ask the model before they have the server's tools.
     for (let tries = 0; tries < 3 && model.results.length === 0; tries += 1)
-      await runAgent(own, { model: model.origin, server: url }, runMs);
+      await run(own, { model: model.origin, server: url }, runMs);
     model.stop();
     return model.results;
   },
@@ -55,7 +63,8 @@ const other = (
 });
 
 export const foreignClients: readonly ForeignClient[] = [
-  ...codingAgents.map(agent),
+  ...codingAgents.map((each) => agent(each, runAgent)),
+  ...sdkAgents.map((each) => agent(each, runSdkAgent)),
   other("mcp-remote", startMcpRemote),
   other("mcporter, with its daemon", startMcporter),
   other("@modelcontextprotocol/inspector 2.12.0 --cli", startInspector),

@@ -58,16 +58,17 @@ const byName: Record<string, (value: any, given: Given) => unknown> = {
       await step(undefined, async (snapshot: unknown) => void (saved = snapshot));
       return await step(saved, async () => undefined);
     }
+    if (/, saved\b/.test(String(step))) return undefined;
     if (step.length === 2) return await step("chat 2", [{ role: "user", content: "Order tea." }]);
     return await step("chat 2", await take("principal"), {
       messages: [{ role: "user", content: "Hi" }],
     });
   },
-  // Of OpenAI Agents: the question waits.
+  // Of OpenAI Agents: two turns, of which the second has the history of the first.
   turn: async (turn) => {
-    const { saved, held } = await turn("chat 2", undefined, "Order tea.");
-    check(held.length === 1, `${held.length} calls hold the agent up`);
-    check((await turn("chat 2", saved, "And?")).saved === saved, "it goes on");
+    const { saved, text } = await turn("chat 2", undefined, "Order tea.");
+    const next = await turn("chat 2", saved, "And?");
+    check([text, next.text].join() === "Done.,Done.", `it says ${text}, ${next.text}`);
   },
   withTools: async (withTools) => {
     const run = { chatId: "chat 2", principal };

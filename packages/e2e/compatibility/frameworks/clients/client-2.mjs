@@ -1,0 +1,7 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+
+export async function connect(url, fetch) {
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch }));
+  return client;
+}

@@ -1,0 +1,5 @@
+import { createMCPClient } from "@tanstack/ai-mcp";
+
+export async function connect(url, fetch) {
+  return await createMCPClient({ transport: { type: "http", url, fetch } });
+}
