@@ -88,3 +88,17 @@ describe("three steps with one tool call each, a process each", () => {
     expect(await threeSteps("after.ts", library)).toEqual(after);
   });
 });
+
+test.skipIf(status !== 0)(
+  "a Mastra workflow whose worker is killed in a call goes on in its session, and with a mark calls once",
+  () => {
+    const args = ["--conditions=@durable-mcp/source", join(mastra, "killed.mjs")];
+    const env = { ...process.env, NODE_OPTIONS: "" };
+    const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", env });
+    const told = stdout.split("\n").filter((line) => line.includes("initialize"));
+    expect(told).toEqual([
+      "no mark: tea, milk, milk; 1 initialize",
+      "mark: tea, milk; 1 initialize",
+    ]);
+  },
+);
