@@ -63,7 +63,7 @@ async function start(
   const news = async (chat = "chat", principal = alice) =>
     await startProcess().run(chat, { principal }, async (run) => await run.waiting.news());
   return {
-    ...{ sessions, startProcess, board, server, store, looked, news },
+    ...{ sessions, startProcess, board, server, store, looked, news, clock: now },
     pass: (ms = 60_000) => void (time += ms),
     watch: async (chat = "chat", principal = alice) =>
       await startProcess().run(chat, { principal }, async (run) =>
@@ -270,4 +270,15 @@ test("watching needs its option, a store, and a resource that is there", async (
     code: "CONNECTION_INVALID",
     data: { field: "connections.notes.waiting.watch" },
   });
+});
+
+test("watches at which nobody can look do not stand before others", async () => {
+  const { watch, looked, pass, store, clock } = await start();
+  await watch();
+  pass(180_000);
+  const without = createDurableSessions({ connections: {}, store, now: clock });
+  expect(await looked(without as never)).toHaveLength(1);
+  expect(await looked()).toEqual([]);
+  pass(600_000);
+  expect(await looked()).toMatchObject([{ call: { state: "waiting" } }]);
 });

@@ -29,6 +29,8 @@ const digestLength = 32;
 /** The most that a store lists at a time. */
 const maxPage = 1_000;
 const dayMs = 86_400_000;
+/** After what time it is tried again to look at a call at which nobody could, in milliseconds. */
+const unseenMs = 600_000;
 /** An entry goes so long after its call has expired, in milliseconds, if nobody meets it before. */
 const keptMs = 30 * dayMs;
 
@@ -161,6 +163,9 @@ export function dueCallsOf(store: SessionStore, agent: string | null) {
       if (isOfStep && (!isListed(call) || call.due !== reference))
         return await store.touch(key, call.expiresAt);
       if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
+      // Nobody can look at it here: its connection is not declared, or has another URL. Others come first.
+      if (call.pollAfter !== undefined && call.pollAfter <= now - defaultClaimMs)
+        return await store.touch(key, now + unseenMs);
       if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
       await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));
     },
