@@ -2,13 +2,11 @@ import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { OfferedTool } from "@durable-mcp/sessions";
 import { clientInfo, ownField } from "@durable-mcp/sessions/internal";
-import type { FlexibleSchema, JSONSchema7, Tool } from "ai";
+import type { FlexibleSchema, Tool } from "ai";
 import { acceptWaiting, contentModelOutput, toldOutput } from "./model-output.ts";
 
 /** A connection's tool as one of AI SDK: what its client makes of the same definition, with calls of the connection. */
 export async function dressTool(tool: OfferedTool): Promise<Tool> {
-  // AI SDK is a third of what this package loads.
-  const { jsonSchema } = await import("ai");
   const { title, description, annotations, _meta } = tool.listed;
   const { schemas } = tool.on.definition.options;
   const typed = schemas?.[tool.tool] as object | undefined;
@@ -19,13 +17,19 @@ export async function dressTool(tool: OfferedTool): Promise<Tool> {
     toModelOutput: ({ output }: { readonly output: unknown }) => contentModelOutput(output),
   };
   if (!typed || tool.isStandIn) {
-    const inputSchema = jsonSchema(closedSchema(tool) as JSONSchema7);
+    const inputSchema = asSchemaOfAi(closedSchema(tool));
     return dress(tool, { type: "dynamic", ...plain, inputSchema } as never);
   }
   const own = { ...plain, ...typed } as unknown as Tool;
   await refuseProvided(tool, own);
   return dress(tool, own);
 }
+
+/** What AI SDK's `jsonSchema` makes. A step that only lists and calls would load all of AI SDK for it. */
+export const asSchemaOfAi = (jsonSchema: object) => ({
+  [Symbol.for("vercel.ai.schema")]: true,
+  ...{ _type: undefined, jsonSchema, validate: undefined },
+});
 
 function dress(tool: OfferedTool, own: Tool): Tool {
   const { mayWait, needsApproval } = tool;
