@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import { expect, test, vi } from "vitest";
 import {
   type NotebookServer,
@@ -130,7 +131,16 @@ test.each([401, 403])("does not wait for what waiting does not change: %i", asyn
   expect(refusal.count()).toBeLessThanOrEqual(2);
 });
 
-test("does not wait when the application's own token cannot be had", async () => {
+test.each([
+  {
+    failure: new Error("nobody is logged in"),
+    told: { code: "CONNECTION_UNAVAILABLE", data: { field: "auth.getToken" } },
+  },
+  {
+    failure: new McpSessionError("STORE_FAILED", "The store of the tokens is down."),
+    told: { code: "STORE_FAILED" },
+  },
+])("does not wait when the application's own token cannot be had: $told.code", async (row) => {
   const { url } = await startNotebookServer();
   let asked = 0;
   const { step } = startApplication({
@@ -141,16 +151,13 @@ test("does not wait when the application's own token cannot be had", async () =>
       auth: {
         getToken() {
           asked += 1;
-          throw new Error("nobody is logged in");
+          throw row.failure;
         },
       },
     }),
   });
   await step({}, async (registry) => {
-    await expect(registry.ready("notes")).rejects.toMatchObject({
-      code: "CONNECTION_UNAVAILABLE",
-      data: { field: "auth.getToken" },
-    });
+    await expect(registry.ready("notes", { timeoutMs: 5_000 })).rejects.toMatchObject(row.told);
   });
   expect(asked).toBe(1);
 });
