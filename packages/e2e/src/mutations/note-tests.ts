@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { type Mutation, notePlaces } from "./find-mutations.ts";
 import type { WarmTests } from "./warm-tests.ts";
 
@@ -22,7 +22,12 @@ export async function noteTests(
   writeFileSync(notes, "");
   const paths = [...new Set(places.map(({ path }) => path))];
   const importing = new Map<string, readonly string[]>();
-  for (const path of paths) importing.set(path, await tests.importing([path]));
+  const all = await tests.all();
+  for (const path of paths) {
+    // Those of the room may run it in processes, which nothing imports.
+    const ofRoom = all.filter((file) => file.includes(`/${basename(dirname(path))}/`));
+    importing.set(path, [...ofRoom, ...(await tests.importing(path))]);
+  }
 
   const sources = new Map(paths.map((path) => [path, readFileSync(join(clone, path), "utf8")]));
   for (const [path, source] of sources) {

@@ -15,8 +15,9 @@ export interface WarmTests {
    * @returns what failed; `undefined` if all pass
    */
   run(files: readonly string[], limitMs?: number): Promise<Failure | undefined>;
-  /** The test files that import one of these sources. */
-  importing(sources: readonly string[]): Promise<string[]>;
+  all(): Promise<string[]>;
+  /** The test files that import a source. */
+  importing(source: string): Promise<string[]>;
   /** A source of the clone has changed. */
   changed(path: string): void;
   /** How long each test file took when it passed last, in milliseconds. */
@@ -42,14 +43,16 @@ export async function openTests(clone: string, projects: readonly string[]): Pro
     failure ??= { file, told: `${file} > ${test?.fullName ?? "does not start"}` };
   };
   const vitest = await openVitest(clone, projects, { onTestModuleEnd });
+  const pathsOf = (specifications: readonly TestSpecification[]) =>
+    specifications.map(({ moduleId }) => relative(clone, moduleId));
   const workers = watchProcesses();
 
   return {
     durations,
-    async importing(sources) {
-      vitest.config.related = sources.map((path) => join(clone, path));
-      const specifications = await vitest.getRelevantTestSpecifications();
-      return specifications.map(({ moduleId }) => relative(clone, moduleId));
+    all: async () => pathsOf(await vitest.globTestSpecifications()),
+    async importing(source) {
+      vitest.config.related = [join(clone, source)];
+      return pathsOf(await vitest.getRelevantTestSpecifications());
     },
     async run(files, limitMs = 2 ** 31 - 1) {
       const all = await vitest.globTestSpecifications();
