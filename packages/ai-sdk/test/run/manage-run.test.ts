@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { backends, startNotebooks } from "../agent-session.ts";
 import { sendText } from "../../../core/test/http-server.ts";
+import { describingProgram } from "../../../sessions/test/describing-program.ts";
 import { on, startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { startRuns, textOf } from "../run.ts";
 import { alice, callTool } from "../step.ts";
@@ -12,6 +13,7 @@ import {
   defineMcpClientConnection,
   withConnections,
 } from "../../src/index.ts";
+import { defineMcpStdioConnection } from "../../src/stdio.ts";
 
 const server = { name: "notebook", version: "1.0.0" };
 const protocolVersion = "2025-11-25";
@@ -56,6 +58,21 @@ describe("info", () => {
     expect(stateful.requests).toEqual([]);
     await registry.dispose();
     await expect(registry.info()).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+  });
+
+  test("says of a stdio server that it was used when it has answered more than the handshake", async () => {
+    const description = "A server that describes itself.";
+    const program = defineMcpStdioConnection({ ...describingProgram(), description });
+    const provider = createConnectionProvider({ connections: { program } });
+    await using registry = provider.create({ principal: alice });
+    const known = { connection: "program", session: "process", protocolVersion };
+    const running = { ...known, server: { name: "describing", version: "1.0.0" }, connected: true };
+    await registry.client("program");
+    const [connected] = await registry.info();
+    expect(connected).toEqual({ ...running, connectedSince: expect.any(Number) });
+    await registry.call("program", "describe");
+    const [used] = await registry.info();
+    expect(used).toEqual({ ...connected, lastUsedAt: expect.any(Number) });
   });
 
   test("of a nested run has the name of a named session", async () => {
