@@ -75,6 +75,8 @@ describe("an event log", () => {
     ]) {
       expect(text).not.toContain(secret);
     }
+    // Nothing has broken off before it.
+    expect(text[0]).toBe("{");
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 

@@ -231,6 +231,15 @@ test.each([
   });
 });
 
+test("a name that none can have is refused, whatever is to be done with it", async () => {
+  const { step } = await startNotebooks("a memory store");
+  await step(async ({ named }) => {
+    const uses = [named.find(""), named.end(""), named.run("", () => undefined)];
+    const outcomes = await Promise.allSettled(uses);
+    expect(outcomes).toMatchObject(uses.map(() => ({ reason: noSuch })));
+  });
+});
+
 /** A store with as many names, all of one MCP session. */
 async function startNames(count: number) {
   const server = await startNotebookServer();

@@ -60,3 +60,7 @@ test("the messages of a batch are taken, the rest is left out", () => {
   expect(parse([ping])).toEqual({ messages: [ping], isWhole: true });
   expect(parse([])).toEqual({ messages: [], isWhole: false });
 });
+
+test.each(["", "Listening on port 7", '{"jsonrpc":'])("%j is no message", (line) => {
+  expect(parseLine(Buffer.from(line))).toEqual({ messages: [], isWhole: false });
+});
