@@ -1,5 +1,3 @@
-import type { ChildProcess } from "node:child_process";
-import { subscribe } from "node:diagnostics_channel";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -9,12 +7,12 @@ import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 /** The tests of a clone, in one vitest for all runs: it compiles a source again only when that has changed. */
 export interface WarmTests {
   /**
-   * Runs test files in their order, until one fails.
+   * Runs test files in their order, until one fails, or none ends for long.
    *
    * @param files paths in the clone
    * @returns what failed; `undefined` if all pass
    */
-  run(files: readonly string[], limitMs?: number): Promise<Failure | undefined>;
+  run(files: readonly string[]): Promise<Failure | undefined>;
   all(): Promise<string[]>;
   /** The test files that import a source. */
   importing(source: string): Promise<string[]>;
@@ -22,20 +20,26 @@ export interface WarmTests {
   changed(path: string): void;
   /** How long each test file took when it passed last, in milliseconds. */
   readonly durations: ReadonlyMap<string, number>;
-  close(): Promise<void>;
 }
 
 export interface Failure {
   /** Without one the tests hang, or an error is no test's. */
   readonly file?: string;
   readonly told: string;
+  /** Whether nothing can be run any more. */
+  readonly isOver?: boolean;
 }
+
+/** Of Node's timers, in milliseconds. */
+const longestTimer = 2 ** 31 - 1;
 
 export async function openTests(clone: string, projects: readonly string[]): Promise<WarmTests> {
   process.chdir(clone);
   const durations = new Map<string, number>();
   let failure: Failure | undefined;
+  let onFileEnd: (() => unknown) | undefined;
   const onTestModuleEnd = (module: TestModule) => {
+    onFileEnd?.();
     const file = relative(clone, module.moduleId);
     if (module.state() === "passed") durations.set(file, module.diagnostic().duration);
     if (module.state() !== "failed") return;
@@ -45,7 +49,6 @@ export async function openTests(clone: string, projects: readonly string[]): Pro
   const vitest = await openVitest(clone, projects, { onTestModuleEnd });
   const pathsOf = (specifications: readonly TestSpecification[]) =>
     specifications.map(({ moduleId }) => relative(clone, moduleId));
-  const workers = watchProcesses();
 
   return {
     durations,
@@ -54,27 +57,25 @@ export async function openTests(clone: string, projects: readonly string[]): Pro
       vitest.config.related = [join(clone, source)];
       return pathsOf(await vitest.getRelevantTestSpecifications());
     },
-    async run(files, limitMs = 2 ** 31 - 1) {
+    async run(files) {
       const all = await vitest.globTestSpecifications();
       failure = undefined;
-      let hangs = false;
-      const limit = setTimeout(() => {
-        hangs = true;
-        void vitest.cancelCurrentRun("test-failure");
-        for (const worker of workers) worker.kill("SIGKILL");
-      }, limitMs);
-      const { unhandledErrors } = await vitest.runTestSpecifications(
-        files.flatMap(
-          (file) => all.find(({ moduleId }) => relative(clone, moduleId) === file) ?? [],
-        ),
+      const longest = Math.max(...files.map((file) => durations.get(file) ?? Infinity));
+      const { promise: hangs, resolve: hang } = Promise.withResolvers<"hangs">();
+      const limitMs = Math.min(120_000 + 3 * longest, longestTimer);
+      const limit = setTimeout(hang, limitMs, "hangs" as const);
+      onFileEnd = () => limit.refresh();
+      const wanted = files.flatMap(
+        (file) => all.find(({ moduleId }) => relative(clone, moduleId) === file) ?? [],
       );
+      const ended = await Promise.race([vitest.runTestSpecifications(wanted), hangs]);
+      onFileEnd = undefined;
       clearTimeout(limit);
-      if (hangs) return { told: "tests that hang" };
-      const [error] = unhandledErrors;
+      if (ended === "hangs") return { told: "tests that hang", isOver: true };
+      const [error] = ended.unhandledErrors;
       return failure ?? (error === undefined ? undefined : { told: messageOf(error) });
     },
     changed: (path) => vitest.invalidateFile(join(clone, path)),
-    close: async () => await vitest.close(),
   };
 }
 
@@ -100,17 +101,6 @@ async function openVitest(clone: string, projects: readonly string[], reporter: 
   });
   await vitest.standalone();
   return vitest;
-}
-
-/** The processes that this one has started, and that live. */
-function watchProcesses(): ReadonlySet<ChildProcess> {
-  const live = new Set<ChildProcess>();
-  subscribe("child_process", (message) => {
-    const { process: started } = message as { process: ChildProcess };
-    live.add(started);
-    started.once("exit", () => live.delete(started));
-  });
-  return live;
 }
 
 function messageOf(error: unknown): string {
