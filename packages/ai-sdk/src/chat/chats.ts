@@ -11,6 +11,7 @@ import {
   type Approval,
   hasMessage,
   isAnswered,
+  needsApproval,
   withAnswer,
   withApproval,
   withoutApprovals,
@@ -150,7 +151,8 @@ function nextMessages(
     if (approved === undefined) throw new ChatProblem("not-waiting");
     return nextMessages(approved, {}, found);
   }
-  if (said === undefined && news) return messages;
+  // An approval is the user's, and the news come with it or later.
+  if (said === undefined && news && !needsApproval(messages)) return messages;
   const at = messages.findIndex(({ id }) => id === said?.id);
   if (said !== undefined && at === -1) return [...withoutApprovals(messages), said];
   const isLast = at === messages.findLastIndex(({ role }) => role === "user");

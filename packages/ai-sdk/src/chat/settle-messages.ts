@@ -60,7 +60,11 @@ export function settleMessages(
     if (!("toolCallId" in part) || hasResult(part)) return [part];
     const isLost = calls?.some((call) => isOf(part, call)) ?? true;
     if (!isLost) return [part];
-    return part.state === "input-streaming" ? [] : [{ ...part, ...endOf(part) } as Part];
+    if (part.state === "input-streaming") return [];
+    // AI SDK takes no result of a call that lacks its approval.
+    const { approval, ...call } = { approval: undefined, ...part };
+    const isApproved = approval?.approved === true;
+    return [{ ...call, ...(isApproved && { approval }), ...endOf(part) } as Part];
   });
   const missing = calls?.filter((call) => !settled.some((part) => isOf(part, call))) ?? [];
   const added = missing.map(({ toolCallId, toolName, input }): Part => {
@@ -138,11 +142,17 @@ export function lacksResult(messages: Messages, call: AgentCall): boolean {
   return role !== "assistant" || !parts.some((part) => isOf(part, call) && hasResult(part));
 }
 
+/** Whether a call of the last answer waits for the user's word. */
+export function needsApproval(messages: Messages): boolean {
+  const { role, parts = [] } = messages.at(-1) ?? {};
+  return role === "assistant" && parts.some(isPending);
+}
+
 /** Whether there is nothing to go on with: the model has said the last word and no call waits, or one needs approval. */
 export function isAnswered(messages: Messages): boolean {
   const { role, parts = [] } = messages.at(-1) ?? { role: "assistant" };
   const step = parts.slice(parts.findLastIndex(({ type }) => type === "step-start") + 1);
-  if (step.some(isPending)) return true;
+  if (needsApproval(messages)) return true;
   const isSpoken = role === "assistant" && !step.some((part) => "toolCallId" in part);
   return isSpoken && findPlaceholders(messages).length === 0;
 }

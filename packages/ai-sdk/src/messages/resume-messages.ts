@@ -21,7 +21,7 @@ import {
   lastSpeaker,
   type Placeholder,
 } from "./placeholders.ts";
-import { newsMessages } from "./news.ts";
+import { newsIds, newsMessages } from "./news.ts";
 import type { ResumedMessages, UserMessage } from "./run-waiting.ts";
 import { whileWaiting, type WhileWaiting } from "./stop-when-waiting.ts";
 
@@ -43,7 +43,9 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
     landing: text,
     ...calls
   } = await of.resume({
-    ...{ places, tools, messages, waitingIn: idsIn, takesNews: true },
+    ...{ places, tools, messages, waitingIn: idsIn },
+    // Nothing may stand after an approval, and with "hold" nobody would read them.
+    takesNews: !endsWithApproval(messages) && (mode !== "hold" || places.length === 0),
     stillWaiting: fate[mode] as "join" | "withdraw" | undefined,
   });
   const filled = await Promise.all(ends.map((end, at) => filledIn(end, places[at]!, tools)));
@@ -51,16 +53,36 @@ export async function resumeMessages<MESSAGE, TOOLS extends ToolSet>(
   const own = fillIn(messages, () => inOrder.next().value);
   const isLanding = text !== "" && lastSpeaker(own) === "model";
   const landed: UserMessage[] = isLanding ? [{ role: "user", content: text }] : [];
-  const landing = [...landed, ...newsMessages(calls.news)];
+  // Of a step that has failed a page has them already.
+  const known = newsIds(messages);
+  const news = calls.news.filter(({ id }) => !known.has(id));
+  const landing = [...landed, ...newsMessages(news)];
   const isOfPage = Array.isArray(ownField(own.at(-1), "parts"));
   const waits = calls.stillWaiting.length > 0;
   return {
-    ...calls,
+    ...{ ...calls, news },
     tools: bindTools(scope, tools),
     messages: isOfPage ? own : [...own, ...(landing as never[])],
     landing,
-    goesOn: !waits || (mode !== "hold" && (hasWritten || landing.length > 0)),
+    goesOn:
+      !waits || (mode !== "hold" && (hasWritten || landing.length > 0 || calls.news.length > 0)),
   };
+}
+
+/** Of parts of UI messages the states, of model messages the types. */
+const approvals: ReadonlySet<unknown> = new Set([
+  ...["approval-requested", "approval-responded"],
+  ...["tool-approval-request", "tool-approval-response"],
+]);
+
+/** Whether the last message has a call that needs an approval, or has just got one. */
+function endsWithApproval(messages: readonly unknown[]): boolean {
+  const last = messages.at(-1);
+  const parts = ownField(last, "parts") ?? ownField(last, "content");
+  return (
+    Array.isArray(parts) &&
+    parts.some((part) => ["type", "state"].some((field) => approvals.has(ownField(part, field))))
+  );
 }
 
 /** The most calls that may have placeholders in messages. Each costs a read of the store. */

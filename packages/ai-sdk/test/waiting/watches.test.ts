@@ -2,12 +2,11 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { afterEach, expect, test, vi } from "vitest";
 import { createSqliteStore } from "../../../stores/src/sqlite.ts";
 import { bothStores } from "../../../sessions/test/both-stores.ts";
-import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice, bob } from "../step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
+import { resource, startWatching, texts } from "./watching.ts";
 
 const use = { principal: alice };
-const resource = "note://board";
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -26,58 +25,9 @@ const stores: [string, (now: () => number) => SessionStore][] = [
   ],
 ];
 
-/** An application in several processes, and a server with a board. */
-async function start(
-  makeStore = stores[0]![1],
-  session: "stateful" | "stateless" = "stateful",
-  maxAgeMs?: number,
-) {
-  const board: { text: string | undefined } = { text: "A" };
-  const server = await startNotebookServer({
-    setUp(mcp) {
-      mcp.registerResource("board", resource, {}, () => {
-        if (board.text === undefined) throw Object.assign(new Error("Gone"), { code: -32_002 });
-        return { contents: [{ uri: resource, text: board.text }] };
-      });
-    },
-  });
-  let time = Date.now();
-  const now = () => time;
-  const store = makeStore(now);
-  const startProcess = (own = store) =>
-    createDurableSessions({
-      connections: {
-        notes: defineMcpClientConnection({
-          ...{ url: server.url, description: "Notes.", session },
-          waiting: { watch: true, ...(maxAgeMs && { maxAgeMs }) },
-        }),
-      },
-      ...{ store: own, now, onEvent: () => undefined },
-    });
-  const sessions = startProcess();
-  const looked = async (of = startProcess()) => {
-    const found = [];
-    for await (const { reference } of of.admin.due()) found.push(await of.admin.check(reference));
-    return found;
-  };
-  const news = async (chat = "chat", principal = alice) =>
-    await startProcess().run(chat, { principal }, async (run) => await run.waiting.news());
-  return {
-    ...{ sessions, startProcess, board, server, store, looked, news, clock: now },
-    pass: (ms = 60_000) => void (time += ms),
-    watch: async (chat = "chat", principal = alice) =>
-      await startProcess().run(chat, { principal }, async (run) =>
-        run.watch("notes", { resource }),
-      ),
-  };
-}
-
-const texts = (news: readonly { readonly data?: unknown }[]) =>
-  news.map(({ data }) => (data as { text: string }[] | null)?.map(({ text }) => text).join());
-
 for (const session of ["stateful", "stateless"] as const)
   test.each(stores)(`a changed resource is news, once, over %s (${session})`, async (_, make) => {
-    const { watch, board, looked, news, pass, sessions } = await start(make, session);
+    const { watch, board, looked, news, pass, sessions } = await startWatching(make, session);
     const call = await watch();
     expect(call).toMatchObject({ type: "watch", state: "waiting", tool: resource, news: 0 });
     expect((await watch()).id).toBe(call.id);
@@ -104,7 +54,7 @@ for (const session of ["stateful", "stateless"] as const)
   });
 
 test("a step that fails has taken nothing", async () => {
-  const { watch, board, looked, news, pass, sessions } = await start();
+  const { watch, board, looked, news, pass, sessions } = await startWatching();
   await watch();
   board.text = "B";
   pass();
@@ -120,7 +70,7 @@ test("a step that fails has taken nothing", async () => {
 });
 
 test("nobody else gets the news, and another chat has a watch of its own", async () => {
-  const { watch, board, looked, news, pass } = await start();
+  const { watch, board, looked, news, pass } = await startWatching();
   const ids = [await watch(), await watch("chat", bob), await watch("other")];
   board.text = "B";
   pass();
@@ -136,7 +86,7 @@ test("nobody else gets the news, and another chat has a watch of its own", async
 });
 
 test("a server that has restarted, or is away, loses nothing that it still has", async () => {
-  const { watch, board, looked, news, pass, server } = await start();
+  const { watch, board, looked, news, pass, server } = await startWatching();
   await watch();
   server.forgetSessions();
   board.text = "B";
@@ -153,7 +103,7 @@ test("a server that has restarted, or is away, loses nothing that it still has",
 });
 
 test("a resource that is gone is news, and so is its return", async () => {
-  const { watch, board, looked, news, pass } = await start();
+  const { watch, board, looked, news, pass } = await startWatching();
   await watch();
   for (const text of [undefined, undefined, "A"]) {
     board.text = text;
@@ -164,7 +114,7 @@ test("a resource that is gone is news, and so is its return", async () => {
 });
 
 test("a looker that dies between the entry and its own place delivers nothing twice", async () => {
-  const { watch, board, looked, news, pass, store, startProcess } = await start();
+  const { watch, board, looked, news, pass, store, startProcess } = await startWatching();
   await watch();
   const dying: SessionStore = {
     ...store,
@@ -190,7 +140,11 @@ test("a looker that dies between the entry and its own place delivers nothing tw
 }, 30_000);
 
 test("a watch that no step renews ends, and says so", async () => {
-  const { watch, looked, news, pass, sessions } = await start(undefined, "stateful", 300_000);
+  const { watch, looked, news, pass, sessions } = await startWatching(
+    undefined,
+    "stateful",
+    300_000,
+  );
   await watch();
   pass(240_000);
   await watch();
@@ -206,7 +160,7 @@ test("a watch that no step renews ends, and says so", async () => {
 });
 
 test.each(["unwatch", "withdraw"] as const)("%s ends a watch with its news", async (how) => {
-  const { watch, board, looked, news, pass, sessions } = await start();
+  const { watch, board, looked, news, pass, sessions } = await startWatching();
   const { id } = await watch();
   board.text = "B";
   pass();
@@ -220,7 +174,7 @@ test.each(["unwatch", "withdraw"] as const)("%s ends a watch with its news", asy
 });
 
 test("the end of a chat ends its watches", async () => {
-  const { watch, board, looked, pass, sessions, store } = await start();
+  const { watch, board, looked, pass, sessions, store } = await startWatching();
   await watch();
   board.text = "B";
   pass();
@@ -230,7 +184,7 @@ test("the end of a chat ends its watches", async () => {
 });
 
 test("a full inbox says so, and nobody looks until a step has taken it", async () => {
-  const { watch, board, looked, news, pass } = await start();
+  const { watch, board, looked, news, pass } = await startWatching();
   await watch();
   for (let count = 0; count < 103; count += 1) {
     board.text = `${count}`;
@@ -246,7 +200,7 @@ test("a full inbox says so, and nobody looks until a step has taken it", async (
 }, 30_000);
 
 test("long texts are cut, and of what is no text there is the size", async () => {
-  const { watch, board, looked, news, pass } = await start();
+  const { watch, board, looked, news, pass } = await startWatching();
   await watch();
   board.text = "x".repeat(30_000);
   pass();
@@ -257,7 +211,7 @@ test("long texts are cut, and of what is no text there is the size", async () =>
 });
 
 test("watching needs its option, a store, and a resource that is there", async () => {
-  const { sessions, board, server } = await start();
+  const { sessions, board, server } = await startWatching();
   board.text = undefined;
   const watching = sessions.run("chat", use, (run) => run.watch("notes", { resource }));
   await expect(watching).rejects.toThrow("Gone");
@@ -273,7 +227,7 @@ test("watching needs its option, a store, and a resource that is there", async (
 });
 
 test("watches at which nobody can look do not stand before others", async () => {
-  const { watch, looked, pass, store, clock } = await start();
+  const { watch, looked, pass, store, clock } = await startWatching();
   await watch();
   pass(180_000);
   const without = createDurableSessions({ connections: {}, store, now: clock });

@@ -17,7 +17,7 @@ export interface Watched {
 
 /** Options of `watch`. */
 export interface WatchOptions {
-  /** After what time the server is asked again, in milliseconds; at least 100. @default 60000 */
+  /** After what time the server is asked again, in milliseconds; 100 to 86400000 (a day). @default 60000 */
   readonly everyMs?: number | undefined;
 }
 
@@ -40,6 +40,8 @@ export interface NewsEntry {
   readonly data?: unknown;
   /** How many characters of the texts were left out, beyond 20,000. @default none */
   readonly cut?: number | undefined;
+  /** How many of the contents were left out, beyond 50. @default none */
+  readonly more?: number | undefined;
 }
 
 /** The watches of a run. */
@@ -63,7 +65,7 @@ export interface RunWatches<NAME extends string = string> {
 }
 
 const watchedSchema = optionalOptions({}, { resource: "text" });
-const optionsSchema = optionalOptions({ everyMs: [100] });
+const optionsSchema = optionalOptions({ everyMs: [100, 86_400_000] });
 const defaultMs = 60_000;
 
 export function createWatches({
@@ -106,55 +108,70 @@ export function createWatches({
   };
 }
 
-/** The keys of what the runs of a step have. */
-const given = new WeakMap<WaitingSource, Set<string>>();
+/** The keys of what the runs of a step have, and the length of it. */
+const given = new WeakMap<WaitingSource, { readonly keys: Set<string>; length: number }>();
+/** What a step gets, in characters, so that a model can read it. The next step gets what is left. */
+const maxLength = 100_000;
 
 /** What watches have found, and no run of this step has yet. The step has taken it when it comes to its end. */
 export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
   const { source, now } = kept;
   const records = await kept.records();
   const { inbox } = records;
-  const known = given.get(source) ?? new Set();
+  const known = given.get(source) ?? { keys: new Set(), length: 0 };
   given.set(source, known);
   const all = (await inbox?.list()) ?? [];
-  const found = all.filter(({ key, entry }) => entry.takenAt === undefined && !known.has(key));
+  const found = all.filter(({ key, entry }) => entry.takenAt === undefined && !known.keys.has(key));
   if (found.length === 0 || !source.atEnd) return [];
   const ids = [...new Set(found.map(({ entry }) => entry.watch))];
   const watches = new Map(await inParallel(ids, async (id) => [id, await records.read(id)]));
   const callOf = ({ entry }: StoredNews) => watches.get(entry.watch)?.call;
   // A look was perhaps under way when its watch was taken back.
-  await inbox!.drop(found.filter((one) => !isOf(callOf(one), one)));
-  const news = found.filter((one) => isOf(callOf(one), one));
-  for (const { key } of news) known.add(key);
+  const ended = new Set(all.flatMap(({ entry: { type, since } }) => (type === "end" ? since : [])));
+  const isNews = (one: StoredNews) => isOf(callOf(one), one, ended);
+  await inbox!.drop(found.filter((one) => !isNews(one)));
+  const news: StoredNews[] = [];
+  for (const one of found.filter(isNews)) {
+    const { length } = JSON.stringify(one.entry);
+    if (known.length > 0 && known.length + length > maxLength) break;
+    known.length += length;
+    known.keys.add(one.key);
+    news.push(one);
+  }
+  if (news.length === 0) return [];
   source.atEnd(async (isDone) => {
     if (!isDone) return;
     await inParallel(news, (one) => inbox!.take(one, now()));
     await inParallel(ids, async (id) => {
-      const stored = await records.read(id);
-      const { held } = stored?.call ?? {};
-      if (!stored || held?.type !== "watch") return;
+      const watch = await records.read(id);
+      const { held } = watch?.call ?? {};
+      if (!watch || held?.type !== "watch") return;
       const taken = news.filter(({ entry }) => entry.watch === id).length;
       const left = Math.max(0, (held.news ?? 0) - taken);
       // Whoever looks meanwhile counts anew.
-      await records.replace(stored, { ...stored.call, held: { ...held, news: left } } as WatchCall);
+      await records.replace(watch, { ...watch.call, held: { ...held, news: left } } as WatchCall);
     });
   });
   return news.map((one) => describe(one, callOf(one)!));
 }
 
-function isOf(watch: WaitingRecord | undefined, { entry }: StoredNews): boolean {
+/** @param ended the beginnings of watches that nobody has taken back, and that are over: they may have begun again */
+function isOf(
+  watch: WaitingRecord | undefined,
+  { entry: { since } }: StoredNews,
+  ended: ReadonlySet<string>,
+): boolean {
   if (watch === undefined || watch.state === "withdrawn") return false;
-  // One that has ended is not held any more. It may have begun again since.
-  if (entry.type === "end") return true;
-  return watch.held?.type !== "watch" || watch.held.since === entry.since;
+  return ended.has(since) || watch.held?.type !== "watch" || watch.held.since === since;
 }
 
 function describe({ entry }: StoredNews, { connection, request }: WaitingRecord): NewsEntry {
-  const { type, since, place, foundAt, data, cut } = entry;
+  const { type, since, place, foundAt, data, cut, more } = entry;
   return {
     ...{ id: `${since}.${type}.${place}`, type, connection },
     ...{ resource: String(request.params["uri"]), foundAt },
     ...(data !== undefined && { data }),
     ...(cut !== undefined && { cut }),
+    ...(more !== undefined && { more }),
   };
 }

@@ -97,7 +97,10 @@ export async function lookAt(
   } catch (error) {
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
-  const next = (await calls.read(call.id)) ?? stored;
+  const current = await calls.read(call.id);
+  // Its chat has ended, and a look has perhaps found something since.
+  if (!current && call.type === "watch") await calls.inbox?.drop(await calls.inbox.list(call.id));
+  const next = current ?? stored;
   const { answer } = next.call;
   if (answer && saysUnheard(answer)) tellCannotWait(context, describeWaiting(call).tool, "unheard");
   return { ...next, failure };

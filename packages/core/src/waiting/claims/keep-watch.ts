@@ -60,7 +60,7 @@ export async function keepWatch(context: WaitingContext, watch: Watch): Promise<
       if (await calls.replace(known, next)) return next;
       continue;
     }
-    const { position } = await lookAtResource(undefined, () => ask(request));
+    const { position } = await lookAtResource(undefined, (bounded) => ask(request, bounded));
     const begun = await beginCall(context, identityOf(watch), { url, request: own });
     const held = { type: "watch", since: randomToken(), intervalMs, place: 0, position } as const;
     const next: WatchCall = {

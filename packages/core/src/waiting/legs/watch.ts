@@ -60,7 +60,7 @@ async function look(
     const isNew = await put(`overflow ${place}`, { type: "overflow", position }, place);
     return goesOn({ news: open.length + (isNew ? 1 : 0) });
   }
-  const found = await lookAtResource(position, () => ask(request, signal));
+  const found = await lookAtResource(position, (bounded) => ask(request, bounded), signal);
   const next = { position: found.position, news: open.length };
   if (found.news === undefined) return goesOn({ ...next, place });
   // Another look was faster, and this one has perhaps read what was there before it.

@@ -1,5 +1,6 @@
 /** A resource that is watched. What lies between two looks is not seen. */
 
+import { abortable, timeLimited } from "../../base/bounded-wait.ts";
 import { isRecord } from "../../base/json-values.ts";
 import { textDigest } from "../../base/text-digest.ts";
 import type { NewsBody } from "../record/inbox.ts";
@@ -11,8 +12,12 @@ export type AskServer = (
   signal?: AbortSignal,
 ) => Promise<Readonly<Record<string, unknown>>>;
 
+/** What a look may take, in milliseconds. */
+const limitMs = 30_000;
 /** What an entry has of the texts of a resource, in characters. */
 const maxLength = 20_000;
+/** What it has of their number, and of a URI or a media type, in characters. */
+const [maxContents, maxName] = [50, 1_000];
 /** How servers say that there is no such resource: `-32002`, and since 2026-07-28 `-32602`. */
 const missing: ReadonlySet<unknown> = new Set([-32_002, -32_602]);
 
@@ -23,9 +28,12 @@ const missing: ReadonlySet<unknown> = new Set([-32_002, -32_602]);
  */
 export async function lookAtResource(
   position: string | undefined,
-  ask: () => ReturnType<AskServer>,
+  ask: (signal: AbortSignal) => ReturnType<AskServer>,
+  signal?: AbortSignal,
 ): Promise<{ readonly position: string; readonly news?: NewsBody }> {
-  const contents = await ask().then(contentsOf, (error: unknown) => {
+  const contents = await timeLimited(limitMs, signal, (bounded) =>
+    abortable(ask(bounded), bounded),
+  ).then(contentsOf, (error: unknown) => {
     // Whoever begins to watch it has perhaps misspelt it.
     if (position === undefined || !missing.has(isRecord(error) && error["code"])) throw error;
     return undefined;
@@ -43,17 +51,28 @@ function contentsOf(result: Readonly<Record<string, unknown>>): Record<string, u
   return contents.filter(isRecord).map(({ _meta, ...own }) => own);
 }
 
-/** The texts, cut, and what is there of other kinds. */
+/** The texts, cut, and what is there of other kinds: whatever a server sends, a store and a model take it. */
 function newsOf(contents: readonly Record<string, unknown>[] | undefined): NewsBody {
   let left = maxLength;
-  let cut = 0;
-  const data = contents?.map(({ text, blob = "", ...about }) => {
-    if (typeof text !== "string")
-      return { ...about, bytes: Math.floor((JSON.stringify(blob).length * 3) / 4) };
-    const kept = text.slice(0, left);
+  const data = contents?.slice(0, maxContents).map(({ uri, mimeType, text, blob }) => {
+    const about = { ...named("uri", uri), ...named("mimeType", mimeType) };
+    if (typeof text !== "string") return { ...about, bytes: Math.floor((lengthOf(blob) * 3) / 4) };
+    const kept = text.slice(0, left).toWellFormed();
     left -= kept.length;
-    cut += text.length - kept.length;
     return { ...about, text: kept };
   });
-  return { type: "changed", data: data ?? null, ...(cut > 0 && { cut }) };
+  const all = (contents ?? []).reduce((sum, { text }) => sum + lengthOf(text), 0);
+  const cut = all - (maxLength - left);
+  const more = (contents?.length ?? 0) - maxContents;
+  return {
+    ...{ type: "changed", data: data ?? null },
+    ...(cut > 0 && { cut }),
+    ...(more > 0 && { more }),
+  };
+}
+
+const lengthOf = (text: unknown) => (typeof text === "string" ? text.length : 0);
+
+function named(name: string, text: unknown): Record<string, string> {
+  return typeof text === "string" ? { [name]: text.slice(0, maxName).toWellFormed() } : {};
 }

@@ -21,6 +21,8 @@ export interface NewsBody {
   readonly data?: JsonValue | undefined;
   /** How much of the contents was left out, in characters. @default none */
   readonly cut?: number | undefined;
+  /** How many of the contents were left out. @default none */
+  readonly more?: number | undefined;
   /** Where the watch is with it, as `position` of what is held. */
   readonly position?: string | undefined;
 }

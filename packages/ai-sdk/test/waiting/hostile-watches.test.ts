@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { alice } from "../step.ts";
+import { resource, startWatching, texts } from "./watching.ts";
+
+const use = { principal: alice };
+
+test("news that no step has taken outlive their watch, and one that begins anew", async () => {
+  const { watch, board, looked, news, pass } = await startWatching(undefined, undefined, 300_000);
+  await watch();
+  board.text = "B";
+  pass();
+  await looked();
+  pass(300_000);
+  expect(await looked()).toMatchObject([{ call: { state: "expired" } }]);
+  await watch();
+  const found = await news();
+  expect(found.map(({ type }) => type)).toEqual(["changed", "end"]);
+  expect(texts(found)[0]).toBe("B");
+  board.text = "C";
+  pass();
+  await looked();
+  expect(texts(await news())).toEqual(["C"]);
+});
+
+test("a chat that ends while a process looks leaves nothing in the store", async () => {
+  const { watch, board, looked, pass, sessions, store } = await startWatching(
+    undefined,
+    "stateless",
+  );
+  await watch();
+  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  board.wait = async () => {
+    asked.resolve();
+    await ended.promise;
+  };
+  board.text = "B";
+  pass();
+  const looking = looked();
+  await asked.promise;
+  await sessions.end("chat", use);
+  ended.resolve();
+  await looking;
+  expect((await store.list({ limit: 10 })).records).toEqual([]);
+});
+
+test("a step gets as much as a model can read, and the next one what is left", async () => {
+  const { watch, board, looked, news, pass, sessions } = await startWatching();
+  await watch();
+  for (let count = 0; count < 6; count += 1) {
+    board.text = `${count}${"x".repeat(30_000)}`;
+    pass();
+    await looked();
+  }
+  const first = await sessions.run("chat", use, async (run) => {
+    const found = await run.waiting.news();
+    expect(await run.waiting.news()).toEqual([]);
+    return found;
+  });
+  expect(first).toHaveLength(4);
+  expect(await sessions.waiting("chat", use)).toMatchObject([{ news: 2 }]);
+  expect(texts(await news()).map((text) => text?.[0])).toEqual(["4", "5"]);
+});
+
+test("a watch is looked at no more often than it says", async () => {
+  const { sessions } = await startWatching();
+  const watching = (everyMs: number) =>
+    sessions.run("chat", use, (run) => run.watch("notes", { resource }, { everyMs }));
+  for (const everyMs of [99, 86_400_001, 1e300])
+    await expect(watching(everyMs)).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "everyMs" },
+    });
+  expect(await watching(86_400_000)).toMatchObject({ type: "watch" });
+});
