@@ -1,15 +1,25 @@
 import { invalid } from "@durable-mcp/core/internal";
 import { McpSessionError, type OfferedTool } from "@durable-mcp/sessions";
 import * as agents from "@openai/agents";
-import { isHeld, makeCall, type ModelCall, over, resumeCalls } from "./agent-calls.ts";
+import {
+  callIn,
+  isHeld,
+  keyOf,
+  makeCall,
+  type ModelCall,
+  over,
+  refusalOf,
+  resumeCalls,
+  unreadable,
+} from "./agent-calls.ts";
 import type { AgentsRun, OfferedTools } from "./agents-sessions.ts";
-import { inputOf, parseSavedRun, type SavedCall } from "./saved-run.ts";
+import { agentsNameOf, inputOf, parseSavedRun, type SavedCall } from "./saved-run.ts";
 
 type Agent = agents.Agent<any, any>;
 type Context = agents.RunContext<any>;
 type State = agents.RunState<any, any>;
 type Approval = (call: ModelCall, context: Context) => boolean | Promise<boolean>;
-/** The calls of a step, by their ids: those that were saved, as they are now, and those that its agents make. */
+/** The calls of a step, by `keyOf`: those that were saved, as they are now, and those that its agents make. */
 type Calls = Map<string, Promise<SavedCall>>;
 type Tools = agents.FunctionTool<any, any, any>[];
 
@@ -25,7 +35,7 @@ export interface BindOptions {
 export interface LoadedState {
   /** For `run`: the state; the history, if its run is over or it was refused; `undefined` if nothing was saved. */
   readonly input: State | agents.AgentInputItem[] | undefined;
-  /** Whether the agent has something to do: nothing was saved, or a call that has held it up is over. */
+  /** Whether the agent has something to do: nothing was saved, or a call was approved, or is over. */
   readonly goesOn: boolean;
   /** Why OpenAI Agents refused the state, such as that of another release. */
   readonly refused?: unknown;
@@ -60,28 +70,32 @@ export async function bindAgentsTools(
   options: BindOptions = {},
 ): Promise<AgentsTools> {
   const before = saved === undefined ? undefined : parseSavedRun(saved);
-  const offered = await run.tools();
+  // A saved name may be that of what every object has.
+  const offered = { __proto__: null, ...(await run.tools()) } as unknown as OfferedTools;
   const calls: Calls = new Map();
-  const set = (call: SavedCall) => void calls.set(call.callId, Promise.resolve(call));
+  const set = (call: SavedCall) => void calls.set(keyOf(call), Promise.resolve(call));
   const held = async () => (await Promise.all(calls.values())).filter(isHeld);
   for (const call of await resumeCalls(run, offered, before?.calls ?? [])) set(call);
   const findHeld = async (callId: string, state?: SavedCall["state"]) => {
-    const found = (await held()).find((call) => call.callId === callId);
-    if (found && [undefined, found.state].includes(state)) return found;
+    const all = await held();
+    const found = all.find(
+      (call) => call.callId === callId && (state ?? call.state) === call.state,
+    );
+    if (found) return found;
     throw new McpSessionError("NOT_WAITING", `No call ${state ?? "waits"} under this callId.`);
   };
   const callsOf = async (items: readonly { rawItem: object }[]) =>
-    await Promise.all(
-      items.map(async (item) => await calls.get((item.rawItem as SavedCall).callId)),
-    );
+    await Promise.all(items.map(async ({ rawItem }) => await calls.get(keyOf(callIn(rawItem)))));
   // A state cannot be read without the tools that it names.
   const names = [...new Set([...Object.keys(offered), ...(before?.names ?? [])])];
+  let isApproved = false;
   return {
     tools: createTools(names, offered, calls, options),
     held,
     async approve(callId) {
       const call = await findHeld(callId, "asks");
       set(await makeCall(offered[call.toolName], call));
+      isApproved = true;
     },
     async withdraw(callId, message) {
       const call = await findHeld(callId);
@@ -106,14 +120,25 @@ export async function bindAgentsTools(
       const found = await callsOf(open);
       const ends = open.filter((_, at) => found[at]?.state === "over");
       // If its needsApproval merely said no beside a call that waits, the next state could not be read.
-      for (const item of ends) state.approve(item);
-      return { input: state, goesOn: ends.length > 0 };
+      for (const item of ends) {
+        const message = refusalOf(item.rawItem);
+        if (message === undefined) state.approve(item);
+        else state.reject(item, { message });
+      }
+      // A call that was approved may wait now, which the run saves.
+      return { input: state, goesOn: isApproved || ends.length > 0 };
     },
     async save({ state, completed }) {
       await completed;
-      const own = (await callsOf(state.getInterruptions())).filter((call) => call !== undefined);
+      const open = state.getInterruptions();
+      const found = await callsOf(open);
+      const ours = new Set(names.map(agentsNameOf));
+      const own = open.flatMap(({ rawItem }, at): SavedCall[] => {
+        const call = callIn(rawItem);
+        return found[at] ? [found[at]] : ours.has(call.toolName) ? unreadable(call) : [];
+      });
       const text = state.toString();
-      const used = names.filter((name) => text.includes(JSON.stringify(name)));
+      const used = names.filter((name) => text.includes(JSON.stringify(agentsNameOf(name))));
       const { history } = state;
       return JSON.stringify({ version: 1, state: text, history, calls: own, names: used });
     },
@@ -152,20 +177,20 @@ function createTools(
       async needsApproval(context, input, callId = "") {
         const call = { toolName, callId, input };
         // The runner asks more than once.
-        const made = calls.get(callId) ?? make(own, call, context);
-        calls.set(callId, made);
+        const made = calls.get(keyOf(call)) ?? make(own, call, context);
+        calls.set(keyOf(call), made);
         return isHeld(await made);
       },
       async execute(_input, _context, details) {
-        const { callId } = details!.toolCall!;
-        const call = await calls.get(callId);
+        const key = keyOf(callIn(details!.toolCall!));
+        const call = await calls.get(key);
         if (call === undefined || isHeld(call))
           throw invalid(
             "approve",
             `Approve ${toolName} by approve of bindAgentsTools. It was not made.`,
           );
         // Its result is in the state now, and another call may have its id.
-        calls.delete(callId);
+        calls.delete(key);
         return call.output;
       },
       errorFunction: null,

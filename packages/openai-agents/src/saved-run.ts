@@ -32,13 +32,17 @@ export function parseSavedRun(text: string): SavedRun {
   throw invalid(field, `${field} is not of save. Give bindAgentsTools what save returned.`);
 }
 
+/** As OpenAI Agents names a tool. */
+export const agentsNameOf = (name: string): string => name.replaceAll(/[^a-zA-Z0-9]/g, "_");
+
 const textOf = (output: SavedCall["output"] = "") =>
   typeof output === "string" ? output : output.map(({ text, type }) => text ?? `(${type})`).join();
 
 /** The input of a new run: the history, in which interrupted calls are missing, and these calls with their results. */
 export const inputOf = ({ history }: SavedRun, calls: readonly SavedCall[]): AgentInputItem[] => [
   ...history,
-  ...calls.flatMap(({ toolName: name, callId, input, output }): AgentInputItem[] => {
+  ...calls.flatMap(({ toolName, callId, input, output }): AgentInputItem[] => {
+    const name = agentsNameOf(toolName);
     const result = { type: "function_call_result", name, callId, output: textOf(output) } as const;
     const call = { type: "function_call", name, callId, arguments: JSON.stringify(input) } as const;
     return [call, { ...result, status: "completed" }];
