@@ -8,7 +8,7 @@ import { encryptStore } from "@durable-mcp/core/sealing";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";
 import {
   createWaitingStore,
-  dueCallsOf,
+  openCalls,
   parseWaitingRecord,
   type WaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
@@ -119,10 +119,10 @@ try {
   let turn = 0;
   const next = () => (turn = (turn + 7_919) % calls);
   const measured: Record<string, () => Promise<unknown>> = {
-    "due, a page of 100": () => dueCallsOf(store, agent).list({ now, limit: 100 }),
+    "due, a page of 100": () => openCalls.dueOf(store, agent).list({ now, limit: 100 }),
     "waiting, of one chat": () => createWaitingStore(store, ownerOf(next())).list(),
     "check, the reads of one": async () => {
-      const of = await dueCallsOf(store, agent).read(`due${next() & ~1}`);
+      const of = await openCalls.dueOf(store, agent).read(`due${next() & ~1}`);
       await createWaitingStore(store, { agent, ...of! }).read(of!.id);
     },
     "sweep, a page of 100 that nobody used": () =>

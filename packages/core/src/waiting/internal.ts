@@ -10,13 +10,7 @@ export type { AskServer } from "./legs/watched-resource.ts";
 export type { StoredNews } from "./record/inbox.ts";
 export { createKeptCalls, type KeptCalls } from "./kept-calls.ts";
 export { formProblem } from "./questions/form-problem.ts";
-export {
-  defaultClaimMs,
-  dueCallsOf,
-  dueKeys,
-  listOpenCalls,
-  referenceStart,
-} from "./record/due-calls.ts";
+export { openCalls } from "./record/due-calls.ts";
 export {
   goneCall,
   notAsked,

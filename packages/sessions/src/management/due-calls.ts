@@ -48,15 +48,15 @@ export function createDueCalls(context: SessionsContext): DueCalls {
   return {
     async *due(query = {}) {
       const { limit = 100 } = checkOptions(dueSchema, query);
-      const { dueCallsOf } = await loadWaiting();
-      const { references } = await dueCallsOf(store, agent).list({ now: now(), limit });
+      const { openCalls } = await loadWaiting();
+      const { references } = await openCalls.dueOf(store, agent).list({ now: now(), limit });
       // Several workers begin at different places.
       for (const reference of shuffled(references)) yield { reference };
     },
     async check(reference, use = {}) {
       const { abortSignal } = checkOptions(lookSchema, use);
-      const { describeWaiting, dueCallsOf } = await loadWaiting();
-      const entries = dueCallsOf(store, agent);
+      const { describeWaiting, openCalls } = await loadWaiting();
+      const entries = openCalls.dueOf(store, agent);
       const of = await entries.read(reference);
       if (of === undefined) return undefined;
       const { sessionId, principal, id } = of;

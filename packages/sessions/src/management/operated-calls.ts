@@ -74,8 +74,8 @@ export function createOperatedCalls(context: SessionsContext): OperatedCalls {
     async waiting(query = {}) {
       const { cursor, limit = 100, ...selected } = checkOptions(openCallsSchema, query);
       if ("principal" in selected) recordOwner(selected.principal);
-      const { describeWaiting, listOpenCalls } = await loadWaiting();
-      const page = await listOpenCalls(store, { agent, ...selected }, { cursor, limit });
+      const { describeWaiting, openCalls } = await loadWaiting();
+      const page = await openCalls.list(store, { agent, ...selected }, { cursor, limit });
       const calls = page.calls.map((found) => {
         const { agent: _, id: __, record, ...of } = found;
         return { ...of, call: describeWaiting(record) };

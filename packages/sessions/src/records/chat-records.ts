@@ -13,8 +13,8 @@ export async function chatPrefix(of: {
   readonly sessionId: string;
   readonly principal?: Principal | undefined;
 }): Promise<string> {
-  const { referenceStart } = await loadWaiting();
-  return `${start}${JSON.stringify(of.agent)}/${await referenceStart(of)}`;
+  const { openCalls } = await loadWaiting();
+  return `${start}${JSON.stringify(of.agent)}/${await openCalls.referenceStart(of)}`;
 }
 
 /** Another one than of the principal's sessions, whose lists would read all messages. */

@@ -48,10 +48,10 @@ export function operateStore(store: SessionStore) {
     },
     /** All open calls that can be read, with their keys, and how many cannot. */
     async openCalls() {
-      const { listOpenCalls } = await loadWaiting();
+      const { openCalls } = await loadWaiting();
       // It reads many at once.
       const bounded = createBoundedStore(store, storeTimeoutMs, Date.now);
-      return await listOpenCalls(bounded, {}, { limit: Number.POSITIVE_INFINITY });
+      return await openCalls.list(bounded, {}, { limit: Number.POSITIVE_INFINITY });
     },
     /** Ends the sessions of a record, or only removes it. @param access `undefined` to tell no server */
     end: async (

@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import {
   createWaitingStore,
-  dueCallsOf,
+  openCalls,
   parseWaitingRecord,
 } from "@durable-mcp/core/waiting/internal";
 import { findSelected } from "../management/selected-records.ts";
@@ -28,7 +28,7 @@ export async function actOnCall(look: Look, of: ChatName, form: FormData): Promi
     return says("Not allowed", "You may not do this. Nothing was done.", 403);
   const failed = async (message: string, status: number, field?: string) =>
     await chatPage(look, of, { reference, status, refused: { given: form, message, field } });
-  const found = await dueCallsOf(context.store, context.agent).read(reference);
+  const found = await openCalls.dueOf(context.store, context.agent).read(reference);
   const gone =
     "The call does not wait any more: somebody else was faster, or it is over. Nothing was sent.";
   if (found === undefined) return await failed(gone, 409);

@@ -1,10 +1,8 @@
 import { isRecord, oneLine } from "@durable-mcp/core/internal";
-import {
-  defaultClaimMs,
-  describeWaiting,
-  type WaitingRecord,
-} from "@durable-mcp/core/waiting/internal";
+import { describeWaiting, openCalls, type WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { age } from "./page.ts";
+
+const { defaultClaimMs } = openCalls;
 
 /** The tool or prompt of a call, or the resource's URI. */
 export function toolOf(call: WaitingRecord): string {

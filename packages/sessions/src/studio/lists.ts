@@ -1,4 +1,4 @@
-import { listOpenCalls, parseWaitingRecord } from "@durable-mcp/core/waiting/internal";
+import { openCalls as open, parseWaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { parseRecordOwner, describeRecord, recordPrefix } from "../records/slot-record.ts";
 import type { SharedId } from "../records/session-reports.ts";
 import { listRecords } from "../records/stored-records.ts";
@@ -135,7 +135,7 @@ function more(cursor: string | undefined, query: Readonly<Record<string, string 
 /** The calls that are open, those that began first are first: two operations of a store that reads many at once. */
 async function openCalls({ context: { store, agent }, query }: Look) {
   const page = { cursor: query.get("cursor") ?? undefined, limit: pageSize };
-  const { calls, unread, cursor } = await listOpenCalls(store, { agent }, page);
+  const { calls, unread, cursor } = await open.list(store, { agent }, page);
   return {
     calls: calls.toSorted((one, other) => one.record.askedAt - other.record.askedAt),
     hidden: unreadCalls(unread),

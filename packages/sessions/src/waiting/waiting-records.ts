@@ -35,8 +35,8 @@ export async function callsOfThisRelease(calls: readonly ListedCall[]): Promise<
 
 /** Deletes the calls' entries among those that can be looked at, which name their principal. */
 async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
-  const { dueKeys } = await loadWaiting();
-  const keys = calls.flatMap(({ of, value }) => dueKeys(of.agent, value));
+  const { openCalls } = await loadWaiting();
+  const keys = calls.flatMap(({ of, value }) => openCalls.keysOf(of.agent, value));
   await deleteAll(
     store,
     keys.map((key) => ({ key })),

@@ -41,7 +41,7 @@ export const prefixOf = (agent: string | null) => `${dueStart}${JSON.stringify(a
 export const dueKey = (agent: string | null, reference: string) => prefixOf(agent) + reference;
 
 /** The keys of the entries that a call has or had, from its record as it is stored. */
-export function dueKeys(agent: string | null, value: unknown): string[] {
+function keysOf(agent: string | null, value: unknown): string[] {
   const { due, step } = isRecord(value) ? value : {};
   const references = [...new Set([due, step])].filter((each) => typeof each === "string");
   return references.map((reference) => dueKey(agent, reference));
@@ -124,7 +124,7 @@ export function createDueIndex(store: SessionStore, of: WaitingOwner) {
 }
 
 /** An agent's calls that are due, whoever's they are, each by its reference. */
-export function dueCallsOf(store: SessionStore, agent: string | null) {
+function dueOf(store: SessionStore, agent: string | null) {
   const prefix = prefixOf(agent);
   return {
     /** The references of those that are due: one query. */
@@ -179,7 +179,7 @@ export function dueCallsOf(store: SessionStore, agent: string | null) {
  * @returns `unread` is how many cannot be read: they are of a later release, or sealed with another key. `gone` is how
  *   many are not under their keys
  */
-export async function listOpenCalls(
+async function list(
   store: SessionStore,
   {
     agent,
@@ -221,3 +221,6 @@ async function readEntry(store: SessionStore, { key, value, owner }: StoredRecor
   const record = parseWaitingRecord(stored.value);
   return record && { ...of, id, key: callKey, reference: key.slice(end + 1), owner, record };
 }
+
+/** The entries of open calls, as all who look for calls use them. */
+export const openCalls = { dueOf, list, keysOf, referenceStart, defaultClaimMs };
