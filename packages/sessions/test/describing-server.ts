@@ -1,7 +1,7 @@
 /**
  * A stdio server without an SDK, so that it starts fast. Its tool tells how the server was started, and by whom.
  * With the argument "exit" it ends after its first call, and with "hang" it says that it got one,
- * and answers none.
+ * and answers none. With "modern" it speaks the revision of 2026-07-28 alone.
  */
 import { createInterface } from "node:readline";
 
@@ -33,6 +33,14 @@ const results: Record<string, (params: any) => object> = {
   },
 };
 
+const isModern = process.argv.includes("modern");
+if (isModern) {
+  results["server/discover"] = () => ({
+    ...{ supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
+    serverInfo: { name: "describing", version: "1.0.0" },
+  });
+}
+
 const send = (message: object, sent?: () => void) =>
   process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`, sent);
 
@@ -44,9 +52,11 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     return;
   }
   const answer = results[method];
-  const outcome = answer
-    ? { result: answer(params) }
-    : { error: { code: -32601, message: "Method not found" } };
+  const isRefused = isModern && method === "initialize";
+  const outcome =
+    answer && !isRefused
+      ? { result: { ...(isModern && { resultType: "complete" }), ...answer(params) } }
+      : { error: { code: isRefused ? -32022 : -32601, message: "Not here" } };
   send({ id, ...outcome }, () => {
     if (method === "tools/call" && process.argv.includes("exit")) process.exit();
   });

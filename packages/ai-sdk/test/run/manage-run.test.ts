@@ -60,6 +60,15 @@ describe("info", () => {
     await expect(registry.info()).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
   });
 
+  test("has the revision of a stdio server that refuses the handshake of older ones", async () => {
+    const description = "A server that describes itself.";
+    const program = defineMcpStdioConnection({ ...describingProgram("modern"), description });
+    const provider = createConnectionProvider({ connections: { program } });
+    await using registry = provider.create({ principal: alice });
+    expect(textOf(await registry.call("program", "describe"))).toContain("modern");
+    expect(await registry.info()).toMatchObject([{ protocolVersion: "2026-07-28" }]);
+  });
+
   test("says of a stdio server that it was used when it has answered more than the handshake", async () => {
     const description = "A server that describes itself.";
     const program = defineMcpStdioConnection({ ...describingProgram(), description });
