@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createDurableSessions } from "../../src/index.ts";
 import { alice } from "../step.ts";
 import { resource, startWatching, texts } from "./watching.ts";
 
@@ -41,6 +42,18 @@ test("a chat that ends while a process looks leaves nothing in the store", async
   ended.resolve();
   await looking;
   expect((await store.list({ limit: 10 })).records).toEqual([]);
+});
+
+test("a watch is taken back with its news where its connection is not declared any more", async () => {
+  const { watch, board, looked, pass, store, clock } = await startWatching();
+  const { id } = await watch();
+  board.text = "B";
+  pass();
+  await looked();
+  const other = createDurableSessions({ connections: {}, store, now: clock });
+  await other.withdraw("chat", id, use);
+  const { records } = await store.list({ limit: 10 });
+  expect(records.filter(({ key }) => key.includes("/news/"))).toEqual([]);
 });
 
 test("a step gets as much as a model can read, and the next one what is left", async () => {

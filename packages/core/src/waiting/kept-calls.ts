@@ -106,6 +106,9 @@ export async function withdrawCall(context: WaitingContext, id: string): Promise
   if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
   await tellWaiting(context, next, stored.call);
   const { fetch } = context;
-  if (fetch) await cancelHeld(context, stored.call, { fetch });
+  // A watch asks nobody to stop: what it has found goes, even if its connection is not declared any more.
+  const isWatch = stored.call.type === "watch";
+  if (fetch || isWatch)
+    await cancelHeld(context, stored.call, { fetch: fetch ?? globalThis.fetch });
   return next;
 }
