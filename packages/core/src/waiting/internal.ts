@@ -18,8 +18,8 @@ export {
   notWaiting,
   waitingFailure,
 } from "./record/waiting-failure.ts";
+export { describeWaiting } from "./record/describe-waiting.ts";
 export {
-  describeWaiting,
   parseWaitingRecord,
   type AgentCall,
   type ParkedCall,

@@ -30,7 +30,8 @@ import {
 import { createWaitingFetch } from "./steps/waiting-fetch.ts";
 import { waitingLimitChecks, type WaitingLimits } from "./record/waiting-limits.ts";
 import { notWaiting } from "./record/waiting-failure.ts";
-import { describeWaiting, type WaitingError, type WaitingRecord } from "./record/waiting-record.ts";
+import { describeWaiting } from "./record/describe-waiting.ts";
+import type { WaitingError, WaitingRecord } from "./record/waiting-record.ts";
 import { createWaitingStore } from "./record/waiting-store.ts";
 
 /** Options of `createWaitingCalls`. */

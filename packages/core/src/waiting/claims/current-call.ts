@@ -5,12 +5,8 @@ import { notWaiting } from "../record/waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { waitingTypes } from "../record/waiting-call.ts";
 import { goesOn, isHeld, over, shows, unclaims } from "../record/waiting-life.ts";
-import {
-  type CallOfStep,
-  describeWaiting,
-  type ShownRound,
-  type WaitingRecord,
-} from "../record/waiting-record.ts";
+import { describeWaiting } from "../record/describe-waiting.ts";
+import type { CallOfStep, ShownRound, WaitingRecord } from "../record/waiting-record.ts";
 import type { StoredCall } from "../record/waiting-store.ts";
 
 /**

@@ -13,12 +13,8 @@ import { saysUnheard, tellCannotWait } from "./cannot-wait.ts";
 import type { WaitingContext } from "./waiting-context.ts";
 import { goesOn, heldAs, isHeld, isOnServer } from "../record/waiting-life.ts";
 import type { Held } from "../record/held.ts";
-import {
-  describeWaiting,
-  type HeldCall,
-  type WaitingAnswer,
-  type WaitingRecord,
-} from "../record/waiting-record.ts";
+import { describeWaiting } from "../record/describe-waiting.ts";
+import type { HeldCall, WaitingAnswer, WaitingRecord } from "../record/waiting-record.ts";
 import type { StoredCall } from "../record/waiting-store.ts";
 
 const ways: { readonly [TYPE in Held["type"]]: HeldWay<Extract<Held, { type: TYPE }>> } = {

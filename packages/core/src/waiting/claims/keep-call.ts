@@ -9,12 +9,8 @@ import { type CallFate, notKept, sessionEnded } from "../record/waiting-failure.
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { over, settles, settlesLost } from "../record/waiting-life.ts";
 import { scrubAnswer } from "./scrub-answer.ts";
-import {
-  describeWaiting,
-  type OpenCall,
-  type WaitingAnswer,
-  type WaitingRecord,
-} from "../record/waiting-record.ts";
+import { describeWaiting } from "../record/describe-waiting.ts";
+import type { OpenCall, WaitingAnswer, WaitingRecord } from "../record/waiting-record.ts";
 import type { CreationTries, StoredCall, WaitingStore } from "../record/waiting-store.ts";
 
 /** Whether an error comes however often it is tried: the store does not take the record. */

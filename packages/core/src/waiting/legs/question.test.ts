@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 import { questionOf } from "./send-leg.ts";
-import {
-  describeWaiting,
-  parseWaitingRecord,
-  type WaitingRecord,
-} from "../record/waiting-record.ts";
+import { describeWaiting } from "../record/describe-waiting.ts";
+import { parseWaitingRecord, type WaitingRecord } from "../record/waiting-record.ts";
 
 const asked = (more: string) =>
   questionOf(JSON.parse(`{ "resultType": "input_required", ${more} }`) as unknown);

@@ -10,7 +10,7 @@ import { isOpen } from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 /** Where an open call is found. */
-export interface DueCall {
+interface DueCall {
   readonly sessionId: string;
   readonly principal: Principal;
   readonly id: string;

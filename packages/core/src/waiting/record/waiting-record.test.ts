@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { describeWaiting, parseWaitingRecord, printWaitingRecord } from "./waiting-record.ts";
+import { describeWaiting } from "./describe-waiting.ts";
+import { parseWaitingRecord, printWaitingRecord } from "./waiting-record.ts";
 
 interface Kept {
   readonly name: string;

@@ -16,7 +16,7 @@ import {
 import type { JsonValue } from "../../stores/session-store.ts";
 import { anyHeld, type HeldStream, type HeldTask, type HeldWatch } from "./held.ts";
 import { areRequests, type InputRequests } from "../questions/input-request.ts";
-import { askingMethods, type WaitingCall, type WaitingType } from "./waiting-call.ts";
+import { askingMethods, type WaitingType } from "./waiting-call.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {
@@ -235,26 +235,4 @@ const ofSome: ReadonlySet<string> = new Set(["type", "state", ...Object.keys(par
 export function commonOf(before: WaitingRecord): CommonFields {
   const kept = Object.entries(before).filter(([name]) => !ofSome.has(name));
   return Object.fromEntries(kept) as unknown as CommonFields;
-}
-
-/** What an application sees of a record. */
-export function describeWaiting(stored: WaitingRecord): WaitingCall {
-  const { id, type, state, connection, url, toolCallId, path, request, round, askedAt, expiresAt } =
-    stored;
-  const { method, params } = request;
-  const { held, pollAfter } = stored;
-  const status = held?.type === "task" && {
-    status: held.status,
-    statusMessage: held.statusMessage,
-  };
-  return {
-    ...{ id, type, state, connection, server: new URL(url).origin, method },
-    tool: String(params[method === "resources/read" ? "uri" : "name"]),
-    ...(toolCallId !== undefined && { toolCallId }),
-    ...(path !== undefined && { path }),
-    ...{ round, requests: stored.requests, askedAt, expiresAt },
-    ...status,
-    ...(type === held?.type && { pollAfter }),
-    ...(held?.type === "watch" && { news: held.news ?? 0 }),
-  };
 }

@@ -23,12 +23,8 @@ import type { CannotWaitEvent, WaitingContext } from "../claims/waiting-context.
 import { waitingFailure } from "../record/waiting-failure.ts";
 import { asks, goesOn, isHeld, isOpen, over } from "../record/waiting-life.ts";
 import type { Held } from "../record/held.ts";
-import {
-  describeWaiting,
-  type HeldCall,
-  type WaitingAnswer,
-  type WaitingRecord,
-} from "../record/waiting-record.ts";
+import { describeWaiting } from "../record/describe-waiting.ts";
+import type { HeldCall, WaitingAnswer, WaitingRecord } from "../record/waiting-record.ts";
 
 interface CallParts {
   readonly url: URL;
