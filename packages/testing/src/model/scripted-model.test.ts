@@ -45,7 +45,8 @@ describe.each([
     const { textStream } = streamText({ model, prompt: "Order tea.", experimental_transform });
     for await (const word of textStream) if (word) times.push(Date.now() - begun);
     expect(times[0]).toBeGreaterThanOrEqual(49);
-    expect(times.at(-1)! - times[0]!).toBeGreaterThanOrEqual(140);
+    // Whoever reads late may see words at once, but none too early.
+    expect(times.at(-1)).toBeGreaterThanOrEqual(190);
   });
 
   test("has no turn after its last", async () => {
