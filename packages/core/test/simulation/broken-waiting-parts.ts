@@ -104,6 +104,6 @@ export const withLostContents = () =>
 
 /** Applications see the record. */
 export const withTheWholeRecord = () =>
-  coreWith("waiting/record/waiting-record.ts", (original) => ({
+  coreWith("waiting/record/describe-waiting.ts", (original) => ({
     describeWaiting: (record: object) => ({ ...record, ...original.describeWaiting(record) }),
   }));
