@@ -41,6 +41,8 @@ export async function checkFinding(browser, { origin, patience }, problems) {
       problems.push(`The search for "${words}" has ${found[measured]} before ${found[guide]}.`);
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowUp");
+    // A busy page is still at the keys.
+    await page.locator(`#localsearch-list .result.selected[href="${found[0]}"]`).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(origin + found[0]);
   }

@@ -41,9 +41,10 @@ export function createRunWaiting(
         .emit({ ...event, connection: name }),
   });
   const repeats: RepeatedCalls = {};
-  const isWatching = connections.some(({ definition }) => mayWatch(definition));
+  // Asked when it is used: a step may have many connections, and use none.
+  const isWatching = () => connections.some(({ definition }) => mayWatch(definition));
   const news: RunWaiting["news"] = async () =>
-    isWatching && stored ? await (await import("./watches.ts")).takeNews(stored) : [];
+    stored && isWatching() ? await (await import("./watches.ts")).takeNews(stored) : [];
   const of = { stored, connections, repeats, findOpen, onSession, news, signal: step.signal };
   const resumption: Resumption = {
     // Few steps begin with calls that wait: the code is loaded then.
