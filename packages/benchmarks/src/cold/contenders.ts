@@ -2,7 +2,14 @@ import { runStep, type StepFigures } from "./step-process.ts";
 
 /** Who makes a step. */
 export interface Contender {
-  readonly name: "durable" | "run.call alone" | "bare" | "bare, no DELETE" | "own session options";
+  readonly name:
+    | "durable"
+    | "run.call alone"
+    | "with generateText"
+    | "bare"
+    | "bare, with generateText"
+    | "bare, no DELETE"
+    | "own session options";
   readonly program: string;
   /** Whether each step goes on in the session of the one before. */
   readonly isResuming: boolean;
@@ -12,7 +19,14 @@ export interface Contender {
 export const contenders: readonly Contender[] = [
   { name: "durable", program: "durable.js", isResuming: true, args: [] },
   { name: "run.call alone", program: "call.js", isResuming: true, args: [] },
+  { name: "with generateText", program: "durable.js", isResuming: true, args: ["model"] },
   { name: "bare", program: "bare.js", isResuming: false, args: [] },
+  {
+    name: "bare, with generateText",
+    program: "bare.js",
+    isResuming: false,
+    args: ["end", "model"],
+  },
   { name: "bare, no DELETE", program: "bare.js", isResuming: false, args: ["leave"] },
   { name: "own session options", program: "own-session.js", isResuming: true, args: [] },
 ];
@@ -34,7 +48,7 @@ export function createStepper({ name, program, args, isResuming }: Contender, pl
   return async (isCounting = false): Promise<StepFigures> => {
     const figures = await runStep({
       program,
-      args: [place.url, ...(isResuming ? [file] : args)],
+      args: [place.url, ...(isResuming ? [file] : []), ...args],
       compileCache: place.hasCompileCache ? `${file} compiled` : undefined,
       isCounting,
     });

@@ -107,6 +107,19 @@ function ratiosOf({ delayMs, hasCompileCache }: Setting, rounds: readonly Round[
     label: where,
     ...medianRatio(figures("durable", "ms"), figures(name, "ms")),
   });
+  const withModel = (
+    of: string,
+    figure: "ms" | "cpuMs",
+    atMost: Readonly<Partial<Record<number, number>>>,
+  ) => ({
+    group: `${of} ÷ bare, both with generateText`,
+    label: where,
+    ...medianRatio(
+      figures("with generateText", figure),
+      figures("bare, with generateText", figure),
+    ),
+    ...(!hasCompileCache && atMost[delayMs] && { target: { atMost: atMost[delayMs] } }),
+  });
   return [
     { ...beside("bare"), target: { atMost: targets.get(delayMs)! } },
     beside("bare, no DELETE"),
@@ -123,6 +136,8 @@ function ratiosOf({ delayMs, hasCompileCache }: Setting, rounds: readonly Round[
       ...medianRatio(figures("run.call alone", "cpuMs"), figures("bare", "cpuMs")),
       ...(!hasCompileCache && { target: { atMost: maxCallCpu } }),
     },
+    withModel("time", "ms", { 0: 0.85, 50: 0.47 }),
+    withModel("processor time", "cpuMs", { 0: 0.78, 50: 0.72 }),
     {
       group: "memory ÷ bare",
       label: where,

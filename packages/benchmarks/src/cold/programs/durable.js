@@ -1,8 +1,9 @@
-// One step of an agent session in SQLite: node durable.js <url> <file>
+// One step of an agent session in SQLite: node durable.js <url> <file> [model]
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { useTool } from "./use-tool.js";
 
-const [, , url, path] = process.argv;
+const [, , url, path, model] = process.argv;
 const store = createSqliteStore({ path });
 const sessions = createDurableSessions({
   connections: {
@@ -10,13 +11,13 @@ const sessions = createDurableSessions({
   },
   store,
 });
-const { content } = await sessions.run("chat", { principal: { type: "app" } }, async (run) =>
-  (await run.tools()).counter__count.execute({}, { toolCallId: "call-1", messages: [] }),
+const said = await sessions.run("chat", { principal: { type: "app" } }, async (run) =>
+  useTool(await run.tools(), "counter__count", model !== undefined),
 );
 await store.close();
 
 process.on("exit", () => {
   const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
   const cpuMs = (userCPUTime + systemCPUTime) / 1000;
-  console.log(JSON.stringify({ said: content[0].text, maxRssKilobytes: maxRSS, cpuMs }));
+  console.log(JSON.stringify({ said, maxRssKilobytes: maxRSS, cpuMs }));
 });
