@@ -362,7 +362,7 @@ describe("why a chat stands still", () => {
     }
     for (const to of [chat, "?page=waits"]) {
       const { words } = await carol.get(to);
-      expect(words).toContain("it has not been reached for 2 min");
+      expect(words).toContain("every look has failed for 2 min");
       expect(words).not.toContain("Nobody has to do anything");
     }
     isAway = false;

@@ -63,11 +63,11 @@ export function waitsFor(call: WaitingRecord, now: number): string {
   }
 }
 
-function nextLook({ pollAfter, unreachedSince }: WaitingRecord, now: number): string {
+function nextLook({ pollAfter, failingSince }: WaitingRecord, now: number): string {
   const lateMs = now - (pollAfter ?? now);
-  if (lateMs < defaultClaimMs && unreachedSince === undefined) return "Nobody has to do anything";
+  if (lateMs < defaultClaimMs && failingSince === undefined) return "Nobody has to do anything";
   if (lateMs < defaultClaimMs)
-    return `But it has not been reached for ${age(now - unreachedSince!)}. The call goes on when it is back`;
+    return `But every look has failed for ${age(now - failingSince!)}: it is away, or refuses. The call goes on when one succeeds`;
   return `Nobody has looked for ${age(lateMs)}: does the application call admin.check or run a step?`;
 }
 

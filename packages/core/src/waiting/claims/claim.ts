@@ -181,7 +181,7 @@ async function note(
       const now = context.now();
       const stays = (kept: HeldCall): HeldCall => ({
         ...goesOn(kept, { held: kept.held, ...later }, now),
-        unreachedSince: kept.unreachedSince ?? now,
+        failingSince: kept.failingSince ?? now,
       });
       const next = isHeld(call) ? unlessTooOld(context, stays(call)) : unclaims(call);
       return { ...(await end(next)), failure: { error: outcome.error } };

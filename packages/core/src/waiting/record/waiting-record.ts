@@ -112,8 +112,8 @@ const particular = {
   unsure: anyRecord,
   /** Not looked at before. */
   pollAfter: anyNumber,
-  /** Since when every look has failed to reach its server. */
-  unreachedSince: anyNumber,
+  /** Since when every look has failed: its server is away, or refuses. */
+  failingSince: anyNumber,
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   isStandIn: yes,
   /** The named or shared session in which it was made. */
@@ -134,15 +134,15 @@ const ofEach = {
   "sub-agent": [["histories", "waitsFor"], []],
   task: [
     ["held", "pollAfter"],
-    ["unsure", "unreachedSince"],
+    ["unsure", "failingSince"],
   ],
   stream: [
     ["held", "pollAfter"],
-    ["unsure", "unreachedSince"],
+    ["unsure", "failingSince"],
   ],
   watch: [
     ["held", "pollAfter"],
-    ["unsure", "unreachedSince"],
+    ["unsure", "failingSince"],
   ],
   "in-step": [[], ["held"]],
   ended: [[], ["isStandIn", "held", "answer", "isDelivered"]],
