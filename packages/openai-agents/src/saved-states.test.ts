@@ -41,6 +41,15 @@ test("a conversation in a MemorySession has the call and its result once", async
   expect(results(await session.getItems())).toEqual({ "call-tea": "Ordered tea." });
 });
 
+/** An agent with one below it, in a tool. */
+const aboveBuyer =
+  (below: ScriptedModel) =>
+  ({ tools }: { tools: any[] }, model: ScriptedModel) => {
+    const buyer = new Agent({ name: "buyer", tools, model: below });
+    const asTool = buyer.asTool({ toolName: "buyer", toolDescription: "Buys." });
+    return new Agent({ name: "shop", model, tools: [...tools, asTool] });
+  };
+
 test("a call of an agent in a tool interrupts the agent above it, and lands in the one below", async () => {
   const below = new ScriptedModel([[order("tea")], says("Tea is ordered.")]);
   const { step, answer, items, server } = await startShop([
@@ -48,11 +57,7 @@ test("a call of an agent in a tool interrupts the agent above it, and lands in t
     says("Done."),
   ]);
   server.ask("order", [sure]);
-  const agent = ({ tools }: { tools: any[] }, model: ScriptedModel) => {
-    const buyer = new Agent({ name: "buyer", tools, model: below });
-    const asTool = buyer.asTool({ toolName: "buyer", toolDescription: "Buys." });
-    return new Agent({ name: "shop", model, tools: [...tools, asTool] });
-  };
+  const agent = aboveBuyer(below);
   const asked = await step(undefined, { agent });
   expect(asked.held).toMatchObject([{ callId: "call-tea", state: "waits" }]);
   const early = await step(asked.saved, { agent });
@@ -120,11 +125,7 @@ describe("a state of another release", () => {
       says("Done."),
     ]);
     server.ask("order", [sure]);
-    const agent = ({ tools }: { tools: any[] }, model: ScriptedModel) => {
-      const buyer = new Agent({ name: "buyer", tools, model: below });
-      const asTool = buyer.asTool({ toolName: "buyer", toolDescription: "Buys." });
-      return new Agent({ name: "shop", model, tools: [asTool] });
-    };
+    const agent = aboveBuyer(below);
     const asked = await step(undefined, { agent });
     await answer();
     const done = await step(old(asked.saved), { agent });

@@ -69,12 +69,12 @@ export function createChats(
 
   /** Answers what the user has said, or goes on. @throws {ChatProblem} */
   async function answer(chat: Chat, asked: Asked, request: Request) {
-    const [{ said }, { prefix, answers, stored }] = [asked, await open(chat)];
+    const { prefix, answers, stored } = await open(chat);
     for (let tries = 0; tries < maxTries; tries += 1) {
       const found = await answers.find();
       if (found?.state === "yes") {
         const own = live.get(prefix);
-        if (said && own?.by === found.by && own.said === said.id) return own.stream;
+        if (asked.said && own?.by === found.by && own.said === asked.said.id) return own.stream;
         break;
       }
       const mayWait = found ?? isToGoOn(asked);
@@ -94,7 +94,7 @@ export function createChats(
         }),
         onError: (error) => onError(error) ?? brokenOff,
       });
-      const own = { by: claimed.by, said: said?.id, stream };
+      const own = { by: claimed.by, said: asked.said?.id, stream };
       live.set(prefix, own);
       const ended = stream.ended.then(() => void (live.get(prefix) === own && live.delete(prefix)));
       options.waitUntil?.(ended);
