@@ -39,10 +39,7 @@ export async function checkFinding(browser, { origin, patience }, problems) {
     const guide = found.findLastIndex((path) => path.startsWith("/guides/"));
     if (measured !== -1 && measured < guide)
       problems.push(`The search for "${words}" has ${found[measured]} before ${found[guide]}.`);
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowUp");
-    // A busy page is still at the keys.
-    await page.locator(`#localsearch-list .result.selected[href="${found[0]}"]`).waitFor();
+    await choose(page.locator(`#localsearch-list .result.selected[href="${found[0]}"]`));
     await page.keyboard.press("Enter");
     await page.waitForURL(origin + found[0]);
   }
@@ -51,6 +48,17 @@ export async function checkFinding(browser, { origin, patience }, problems) {
     await page.keyboard.press("/");
     await page.locator("#localsearch-input").fill(words);
     await page.locator("#localsearch-list .result").first().waitFor();
+  }
+
+  /** A page that renders its results once more, as it does when their excerpts come, forgets which one the keys chose. */
+  async function choose(selected) {
+    const until = Date.now() + patience;
+    do {
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowUp");
+      await page.waitForTimeout(100);
+    } while ((await selected.count()) === 0 && Date.now() < until);
+    await selected.waitFor();
   }
 
   /** The index comes late, then not at all. */
