@@ -1,7 +1,7 @@
 /**
  * A stdio server without an SDK, so that it starts fast. Its tool tells how the server was started, and by whom.
  * With the argument "exit" it ends after its first call, and with "hang" it says that it got one,
- * and answers none. With "modern" it speaks the revision of 2026-07-28 alone.
+ * and answers none. With "modern" it speaks the revision of 2026-07-28 alone. With "two" its tool has two names.
  */
 import { createInterface } from "node:readline";
 
@@ -14,7 +14,12 @@ const results: Record<string, (params: any) => object> = {
     const serverInfo = { name: "describing", version: "1.0.0" };
     return { protocolVersion, capabilities: { tools: {} }, serverInfo };
   },
-  "tools/list": () => ({ tools: [{ name: "describe", inputSchema: { type: "object" } }] }),
+  "tools/list": () => ({
+    tools: ["describe", ...(process.argv.includes("two") ? ["other"] : [])].map((name) => ({
+      name,
+      inputSchema: { type: "object" },
+    })),
+  }),
   "tools/call": (params) => {
     const progressToken = params["_meta"]?.progressToken;
     if (progressToken !== undefined) {
@@ -27,6 +32,7 @@ const results: Record<string, (params: any) => object> = {
       args: process.argv.slice(2),
       env: { DESCRIBED },
       cwd: process.cwd(),
+      pid: process.pid,
       input: params.arguments,
     });
     return { content: [{ type: "text", text }] };
