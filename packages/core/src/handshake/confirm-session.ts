@@ -108,11 +108,7 @@ export async function useOpened(
   return live;
 }
 
-/**
- * Goes on in the session that another process has saved in the place of the lost one.
- *
- * @returns `undefined` if there is none
- */
+/** Goes on in the session that another process has saved in the lost one's place. @returns `undefined` if there is none */
 export async function useFound(
   context: SessionContext,
   request: BoundedRequest,
@@ -122,8 +118,10 @@ export async function useFound(
   const found = lost && (await findSession?.());
   request.signal.throwIfAborted();
   const isOther = found?.url === url.href && found.sessionId !== lost?.sessionId;
-  // Another was opened meanwhile, in place of a session in doubt.
-  if (!found || !isOther || liveSession(state) || openedSession(state)) return undefined;
+  if (!found || !isOther || liveSession(state)) return undefined;
+  // It was opened for the proof that a session in doubt is lost.
+  endUnused(context, openedSession(state), request);
+  leaveOpened(state);
   saveSnapshot(state, found);
   // A lasting client is one client in all processes, and may have read it.
   enterLive(state, found, context.lasting === undefined || found.replacesLost === true);

@@ -110,7 +110,7 @@ type Ended = LiveSession | { readonly kind: "session"; readonly sessionId: strin
  */
 export function endUnused(
   context: SessionContext,
-  session: Ended,
+  session: Ended | undefined,
   request: Pick<OwnRequest, "headers" | "init">,
 ): void {
   const { endings } = context.state;

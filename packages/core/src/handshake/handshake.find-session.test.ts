@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startMcpServer } from "../../test/mcp-server.ts";
+import { sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startLostStep, startStep } from "../../test/step.ts";
 
 const ids = (server: { requests: readonly { headers: object }[] }) =>
@@ -77,6 +77,26 @@ test.each(["nothing", "the lost session", "one of another URL"])(
     expect(step.server.log.filter((entry) => entry === "POST initialize")).toHaveLength(1);
   },
 );
+
+test("a session in doubt goes to the one that another process has saved, and what was opened for the proof is ended", async () => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  const found = await saveSession(server);
+  server.use(({ headers }, response, next) =>
+    headers["mcp-session-id"] === snapshot.sessionId ? sendText(response, 500, "Oh.") : next(),
+  );
+  const findSession = async () => found;
+  const { client, slot } = startStep(server, { snapshot, findSession });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(await client.request("tools/call")).toHaveProperty("result");
+  expect(slot.snapshot).toMatchObject({ sessionId: found.sessionId });
+  await slot.settle();
+  const ended = server.requests.filter(
+    ({ headers, method }) =>
+      method === "DELETE" && headers["mcp-session-id"] === server.sessionIds[2],
+  );
+  expect(ended).toHaveLength(1);
+});
 
 const fails = () => Promise.reject(new Error("The store is away."));
 
