@@ -65,6 +65,9 @@ async function answer({ id, method, params }: any): Promise<object | undefined> 
 if (process.argv.includes("fail")) {
   process.stderr.write(`no paper, ${process.env["SECRET"]}\n`);
   process.exitCode = 1;
+} else if (process.argv.includes("deaf")) {
+  process.stderr.write("waiting for paper\n");
+  setInterval(() => undefined, 1_000);
 } else {
   createInterface({ input: process.stdin }).on("line", (line) => {
     const message = JSON.parse(line);

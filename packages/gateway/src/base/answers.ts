@@ -38,6 +38,7 @@ const unknownOutcome =
   "No answer came, and whether the call was carried out is unknown. Check what it has done before you make it again.";
 
 const notDone: Readonly<Record<string, string>> = {
+  STORE_FAILED: "The gateway cannot use its store now, and the call was not carried out.",
   SESSION_LOST:
     "The server has forgotten what it kept for this session, and the call was not carried out. Set up again what you need, then make the call again.",
   AUTHORIZATION_REQUIRED:
@@ -52,8 +53,15 @@ export function failureText(error: unknown): string {
   const isUnsent = connectionFailure(error)?.sent === "never";
   const fate = isUnsent ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN";
   const code = McpSessionError.isInstance(error) ? error.code : fate;
-  if (code === "OUTCOME_UNKNOWN") return unknownOutcome;
+  if (code === "OUTCOME_UNKNOWN") return endOfProgram(error) ?? unknownOutcome;
   return notDone[code] ?? "The server cannot be used now, and the call was not carried out.";
+}
+
+/** How a program has ended in a call, with its last output. */
+function endOfProgram(error: unknown): string | undefined {
+  const cause = McpSessionError.isInstance(error) ? error.cause : undefined;
+  const isOfProgram = McpSessionError.isInstance(cause) && cause.data.origin?.startsWith("stdio:");
+  return isOfProgram ? cause.message : undefined;
 }
 
 /** The same for a refusal of the server, or of what stands before it. */

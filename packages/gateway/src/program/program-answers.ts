@@ -34,9 +34,11 @@ export function createAnswer({ id, params }: JsonRpcRequest) {
       if (isOver || (stream && isBehind(stream))) return;
       open().enqueue(messageEvent(message));
     },
-    end(answer: JsonRpcResponse | undefined): void {
+    /** Without an answer it breaks off, with an error that says why. */
+    end(answer: JsonRpcResponse | Error | undefined): void {
       if (isOver) return;
       isOver = true;
+      if (answer instanceof Error) return open().error(answer);
       if (answer && !stream) return begun.resolve(messageAnswer(answer));
       const last = open();
       if (answer) last.enqueue(messageEvent(answer));

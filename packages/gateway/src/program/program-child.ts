@@ -45,7 +45,7 @@ export async function startChild(
     // Without a listener it is about the call.
     if (!isHeard && sessions.size === 1) newest()?.tell(message);
   };
-  const settle = (id: JsonRpcId, answer?: JsonRpcResponse) => {
+  const settle = (id: JsonRpcId, answer?: JsonRpcResponse | Error) => {
     const found = waiting.get(String(id));
     waiting.delete(String(id));
     found?.end(answer);
@@ -57,8 +57,7 @@ export async function startChild(
       else if ("method" in message) notify(message);
       else if (message.id != null) settle(message.id, message);
     },
-    // Its answer breaks off.
-    onLost: (id) => settle(id),
+    onLost: settle,
   });
   let isOver = false;
   const watch = async () => {

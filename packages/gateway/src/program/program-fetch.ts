@@ -48,7 +48,8 @@ export function createProgramFetch(
       return own;
     } catch (error) {
       const { message: why } = error as Error;
-      return refusal(502, why, { code: -32_603, id: message.id });
+      // Not of an outage, after which core would start it once more.
+      return refusal(500, why, { code: -32_603, id: message.id });
     }
   };
 

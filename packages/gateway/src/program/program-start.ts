@@ -14,11 +14,15 @@ export function createProgramStart(definition: McpStdioConnection, connection: s
 
   const start = async (message: JsonRpcRequest, principal: Principal): Promise<Handshake> => {
     const child = await startChild(definition, connection, principal);
-    const answering = child.request(message).then((given) => readAnswer(given, message.id));
+    const answering = child
+      .request(message)
+      .then(async (given) => await readAnswer(given, message.id))
+      .catch(() => undefined);
     const answer = (await within(connectMs, answering)) ? await answering : undefined;
     if (answer && !isClosed) return { child, answer };
     const failure = child.failure();
-    await child.close();
+    // It may take longer than its client waits.
+    void child.close();
     throw failure;
   };
   const startShared = async (principal: Principal): Promise<Handshake> => {

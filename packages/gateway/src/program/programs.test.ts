@@ -58,7 +58,7 @@ test("a process that dies is started again with the next call, and its client is
   const { session } = client;
   const news = readEvents(await get(url, { session }));
   expect(textIn(await client.call())).toBe("count 1");
-  expect(await client.call("exit")).toContain("unknown");
+  expect(await client.call("exit")).toMatch(/exit code 3 .*unknown.*out of paper/);
   const next = await client.call();
   expect(textIn(next)).toBe("count 1");
   expect(next).toContain("had forgotten this session");
@@ -74,10 +74,16 @@ test("a process that dies is started again with the next call, and its client is
 
 test("a program that does not start says why, without its secrets", async () => {
   const { url } = await serveProgram(["fail"], { env: { SECRET: "hunter22" } });
-  await expect(begin(url)).rejects.toThrow(/502.*exit code 1.*no paper/);
+  await expect(begin(url)).rejects.toThrow(/500.*exit code 1.*no paper/);
   await expect(begin(url)).rejects.not.toThrow(/hunter22/);
   const { url: other } = await serveProgram([], { command: "no-such-program" });
-  await expect(begin(other)).rejects.toThrow(/502.*no command no-such-program/);
+  await expect(begin(other)).rejects.toThrow(/500.*no command no-such-program/);
+});
+
+test("a program that does not answer says so, though it takes long to end", async () => {
+  const timeouts = { connectMs: 1_000, closeMs: 3_000 };
+  const { url } = await serveProgram(["deaf"], { timeouts });
+  await expect(begin(url)).rejects.toThrow(/500.*within 1000 ms.*waiting for paper/);
 });
 
 test("its environment is the one of the definition, for each principal", async () => {

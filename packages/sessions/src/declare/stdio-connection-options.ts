@@ -76,8 +76,8 @@ export interface McpStdioConnection<
 /** Who starts a program, and gets its messages. */
 export interface ProgramUse extends Omit<ConnectionContext, "abortSignal"> {
   readonly onMessage: (message: JsonRpcMessage) => void;
-  /** Called for a request that met the end of the program. */
-  readonly onLost: (id: JsonRpcId) => void;
+  /** Called for a request that met the end of the program, with the end of its output, without secrets. */
+  readonly onLost: (id: JsonRpcId, why: McpSessionError) => void;
 }
 
 /** A program that runs, with its children. */

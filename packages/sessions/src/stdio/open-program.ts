@@ -1,3 +1,4 @@
+import type { McpSessionError } from "@durable-mcp/core";
 import { type JsonRpcMessage, isRecord, scrubJson } from "@durable-mcp/core/internal";
 import { createConnectionSecrets } from "../connection/connection-secrets.ts";
 import type {
@@ -21,12 +22,13 @@ export async function openProgram(
   const server = await startServer({ options, context, connectMs, errors, secrets });
   const { process, output } = server;
 
-  /** The `data` of errors that say of a request that the program has ended. */
-  const lost = new WeakSet();
+  /** By the `data` of errors that say of a request that the program has ended. */
+  const lost = new WeakMap<object, McpSessionError>();
   const transport = createStdioTransport(process, {
-    failureData(_, why) {
+    failureData({ method }, why) {
       const data = {};
-      if (why === undefined) lost.add(data);
+      const end = server.end();
+      if (why === undefined && end) lost.set(data, errors.outcomeUnknown(method, end, output()));
       return data;
     },
     notReading: () => errors.notReading(output()),
@@ -40,7 +42,8 @@ export async function openProgram(
   Object.assign(transport, {
     onmessage(message: JsonRpcMessage) {
       const { error } = message as { readonly error?: { readonly data?: object } };
-      if (error?.data && lost.has(error.data) && "id" in message) onLost(message.id!);
+      const why = error?.data && lost.get(error.data);
+      if (why && "id" in message) onLost(message.id!, why);
       else onMessage(message);
     },
   });
