@@ -23,6 +23,7 @@ export {
 } from "./declare/stdio-connection-options.ts";
 export { createTeller } from "./events/application-event.ts";
 export { emitUnavailable, pathHint } from "./events/connection-error.ts";
+export { createBoundedStore } from "./records/bounded-store.ts";
 export { type InspectedRecord, operateStore } from "./records/operator-records.ts";
 export { type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
 export { runInternalsOf } from "./run/run-internals.ts";

@@ -9,6 +9,7 @@ export type {
 export type { McpStdioConnection } from "@durable-mcp/sessions/stdio";
 export {
   clientInfo,
+  createBoundedStore,
   createConnectionFetch,
   mayRunTwice,
   openStoredFetch,

@@ -34,8 +34,9 @@ export async function beginSession(
 
 /** Why no session has begun. */
 export function notBegun(message: JsonRpcRequest, error: unknown): Response {
+  if (McpSessionError.isInstance(error) && error.code === "STORE_FAILED") throw error;
   const isOtherEra = McpSessionError.isInstance(error) && error.data.reason === "other-era";
-  if (!isOtherEra) return unavailable(message, failureText(error));
+  if (!isOtherEra) return unavailable(message, failureText(error).replaceAll("call", "request"));
   const text =
     "This server only speaks revisions without sessions (2026-07-28 and later). Use a client that probes with server/discover.";
   return refusal(400, text, { code: -32_022, id: message.id });

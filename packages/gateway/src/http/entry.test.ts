@@ -1,6 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { createFaultyServer } from "@durable-mcp/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectClient2 } from "../../test/clients.ts";
 import { startOwnServer } from "../../test/own-server.ts";
 import {
@@ -195,4 +195,16 @@ test("a client of the session era before a server of 2026-07-28 alone is told so
   expect(response.status).toBe(400);
   const { error } = await response.json();
   expect(error.code).toBe(-32_022);
+});
+
+test.each(["", "@work"])("a server that is not there is told of: shop%s", async (name) => {
+  const onEvent = vi.fn<(event: object) => void>();
+  const { url } = await serveGateway("http://127.0.0.1:9/mcp", { onEvent });
+  await expect(begin(`${url}${name}`)).rejects.toThrow(/502.*the request was not carried out/);
+  const error = { message: expect.stringContaining("no connection could be made") };
+  expect(onEvent.mock.calls[0]![0]).toMatchObject({
+    type: "unavailable",
+    connection: "shop",
+    error,
+  });
 });

@@ -36,11 +36,14 @@ export function createServe(centre: Centre, sessions: ClientSessions, options: G
     const principal = await principalOf(request);
     if (principal === undefined)
       return refusal(401, "Nobody is signed in.", { headers: { "www-authenticate": "Bearer" } });
-    const last = (pathname.split("/").at(-1) ?? "").replace(/%40/, "@");
-    const { connection = "", name } =
-      /^(?<connection>[\w.-]+)(?:@(?<name>[\w.-]{1,100}))?$/.exec(last)?.groups ?? {};
+    const last = (pathname.split("/").at(-1) ?? "").replace("%40", "@");
+    const [connection = "", name] = last.split(/@(.*)/s);
     if (!Object.hasOwn(centre.connections, connection))
       return refusal(404, "The gateway has no such connection.", { code: -32_601 });
+    if (name !== undefined && !/^[\w.-]{1,100}$/.test(name))
+      return refusal(404, "A name after @ has 1 to 100 letters (A-Z), digits, and . _ -.", {
+        code: -32_601,
+      });
     const address = { connection, principal, name };
     return { request, address, id: headers.get("mcp-session-id") };
   };

@@ -144,7 +144,13 @@ test("an older client than the session is refused, one without sessions is led t
   const call = await post(`${url}@work`, toolCall(1, "count", {}, meta));
   expect(await call.json()).toMatchObject({ error: { code: -32_022 } });
   expect((await post(`${url}@no/name`, toolCall(1, "count"))).status).toBe(404);
-  expect((await post(`${url}@`, toolCall(1, "count"))).status).toBe(404);
+  for (const wrong of ["", "caf%C3%A9", "a@b", "x".repeat(101)]) {
+    const refused = await post(`${url}@${wrong}`, toolCall(1, "count"));
+    expect([refused.status, await refused.text()]).toEqual([
+      404,
+      expect.stringContaining("A name"),
+    ]);
+  }
 });
 
 test("the server's session has the words of the definition, whoever comes first", async () => {

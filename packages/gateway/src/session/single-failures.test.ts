@@ -44,12 +44,13 @@ async function startServer() {
 }
 
 /** The life of a client's session, in two processes. One call may fail, and is told as it is; nothing is carried out twice. */
-async function live(failing: Failing): Promise<number> {
+async function live(name: string, failing: Failing): Promise<number> {
   const { store, count } = storeThatFails(failing);
   const { server, done } = await startServer();
-  const one = await serveGateway(server.url, { store });
-  const two = await serveGateway(server.url, { store });
-  const session = await begin(one.url).catch(async () => await begin(one.url));
+  const [one, two] = await Promise.all(
+    [1, 2].map(async () => `${(await serveGateway(server.url, { store })).url}${name}`),
+  );
+  const session = await begin(one!).catch(async () => await begin(one!));
   const call = async (url: string, key: string) => {
     const response = await post(url, toolCall(key, "note", { key }), { session });
     // The gateway's own refusal, for which clients send it again.
@@ -61,27 +62,50 @@ async function live(failing: Failing): Promise<number> {
     const mayBe = answer.result.isError !== true ? [1] : isUnknown ? [0, 1] : [0];
     expect(mayBe).toContain(done.filter((each) => each === key).length);
   };
-  await call(one.url, "a");
-  await call(two.url, "b");
+  await call(one!, "a");
+  await call(two!, "b");
   server.forgetSessions();
-  await call(two.url, "c");
-  await call(one.url, "d");
-  await call(two.url, "e");
+  await call(two!, "c");
+  await call(one!, "d");
+  await call(two!, "e");
   expect(done.length).toBeGreaterThanOrEqual(failing.at === 0 ? 5 : 4);
   expect(new Set(done).size).toBe(done.length);
   const headers = { authorization: "Bearer ann", "mcp-session-id": session };
-  const end = async () => (await fetch(two.url, { method: "DELETE", headers })).status;
+  const end = async () => (await fetch(two!, { method: "DELETE", headers })).status;
   const status = await end();
   expect([204, 404]).toContain(status === 204 ? status : await end());
   return count();
 }
 
-test("a single operation of the store that fails costs no call and no session", async () => {
-  const operations = await live({ at: 0, side: "before" });
-  expect(operations).toBeGreaterThan(8);
-  for (let at = 1; at <= operations; at += 1)
-    for (const side of ["before", "after"] as const) await live({ at, side });
-}, 60_000);
+test.each(["", "@work"])(
+  "a single operation of the store that fails costs no call and no session: shop%s",
+  async (name) => {
+    const operations = await live(name, { at: 0, side: "before" });
+    expect(operations).toBeGreaterThan(8);
+    for (let at = 1; at <= operations; at += 1)
+      for (const side of ["before", "after"] as const) await live(name, { at, side });
+  },
+  60_000,
+);
+
+test.each(["", "@work"])(
+  "a store that is away is not called the server's fault: shop%s",
+  async (name) => {
+    const { server, done } = await startServer();
+    const faulty = createFaultyStore(createMemoryStore());
+    const one = await serveGateway(server.url, { store: faulty.store });
+    const url = `${one.url}${name}`;
+    const session = await begin(url);
+    server.forgetSessions();
+    faulty.meet("*", () => Promise.reject(new Error("the store is away")));
+    const [answer] = await messagesOf(
+      await post(url, toolCall(1, "note", { key: "a" }), { session }),
+    );
+    expect(answer.result.content[0].text).toMatch(/gateway.*store.*not carried out/);
+    await expect(begin(url)).rejects.toThrow(/503.*gateway/);
+    expect(done).toEqual([]);
+  },
+);
 
 test.each(["before", "after"] as const)(
   "an answer whose client has left is kept though the store fails once, %s",

@@ -8,6 +8,7 @@ import {
 } from "@durable-mcp/core/internal";
 import type { WaitingCalls } from "@durable-mcp/core/waiting";
 import {
+  createBoundedStore,
   createConnectionFetch,
   createDurableSessions,
   mayRunTwice,
@@ -33,8 +34,12 @@ export interface SessionName {
 /** What all sessions share. */
 export type Centre = ReturnType<typeof createCentre>;
 
-export function createCentre({ connections: declared, store, ...options }: GatewayOptions) {
+/** For one operation of the store, in milliseconds. */
+const storeMs = 15_000;
+
+export function createCentre({ connections: declared, ...options }: GatewayOptions) {
   const { onEvent, now = Date.now } = options;
+  const store = createBoundedStore(options.store, storeMs, now);
   const programs = createPrograms(declared, options.sharedPrograms);
   // Each client session is a session of the server.
   const entries = Object.entries(programs.connections).map(([name, definition]) => {

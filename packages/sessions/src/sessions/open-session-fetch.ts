@@ -7,6 +7,7 @@ import {
 } from "@durable-mcp/core";
 import { detach, innerFetch, manageSlot, within } from "@durable-mcp/core/internal";
 import { createConnectionFetch } from "../connection/connection-fetch.ts";
+import { tellIfUnavailable } from "../events/connection-error.ts";
 import { endRecord } from "../records/end-record.ts";
 import { recordName } from "../records/slot-record.ts";
 import { storeFailed } from "../records/stored-records.ts";
@@ -85,7 +86,10 @@ export async function openStoredFetch(options: OwnFetchOptions): Promise<OpenSto
     return async (input, init) => {
       if (closing !== undefined) throw closed(connection);
       life.noteUse();
-      return await fetch(input, init);
+      return await fetch(input, init).catch((error: unknown) => {
+        tellIfUnavailable(context.emit, connection, error);
+        throw error;
+      });
     };
   };
   const fetch = another(options.own);
