@@ -28,6 +28,28 @@ test("a program is refused with a store that several processes may have", async 
   expect(stderr).toMatch(/--store: browser is a program, which lives in one process/);
 });
 
+test.each([
+  ["browser_2", "browser_2"],
+  ["MCP_DOCKER", "mcp-docker"],
+  ["My  Browser!", "my-browser"],
+  ["@acme/browser.js", "acme-browser-js"],
+])("an entry %s is at %s", async (name, address) => {
+  const store = "postgres://127.0.0.1:1/none";
+  const file = fileWith({ [name]: browser });
+  const { stderr } = await runCli("gateway", file, "--start", "--shared", name, "--store", store);
+  expect(stderr).toContain(`--store: ${address} is a program`);
+});
+
+test("an entry whose name makes no address, or another entry's, is left out, and says so", async () => {
+  const file = fileWith({ Browser: browser, 日本: browser, browser });
+  const store = "postgres://127.0.0.1:1/none";
+  const { stderr } = await runCli("gateway", file, "--start", "--store", store);
+  expect(stderr).toContain(
+    "日本 is left out. Its name makes no address: give it one with letters a-z",
+  );
+  expect(stderr).toContain("browser is left out. Browser has the address /mcp/browser: rename one");
+});
+
 test("what is shared is a program of the file", async () => {
   const file = fileWith({ browser });
   const { exitCode, stderr } = await runCli("gateway", file, "--start", "--shared", "shop");

@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { oneLine, wait } from "@durable-mcp/core/internal";
 import { createGateway } from "@durable-mcp/gateway";
 import type { McpConnection } from "@durable-mcp/sessions";
+import { connectionName } from "@durable-mcp/sessions/internal";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { openStore } from "@durable-mcp/stores/open";
 import type { Command } from "commander";
 import { isDisabled } from "../configuration/declared-server.ts";
 import { readMcpJson } from "../configuration/mcp-json.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
-import { print } from "../output/print.ts";
+import { print, tell } from "../output/print.ts";
 import { loadDriver } from "../store/open-place.ts";
 import { asked, listen } from "../serving/listen.ts";
 import { createDoor } from "./door.ts";
@@ -41,9 +42,10 @@ export async function runGateway(
   options: GatewayCommandOptions,
   command: Command,
 ): Promise<void> {
-  const { host, port, allowHost = [], shared = [] } = options;
+  const { host, port, allowHost = [] } = options;
+  const shared = options.shared?.map(addressOf) ?? [];
   const connections = await readConnections(path, options, command);
-  checkPrograms(connections, options);
+  checkPrograms(connections, shared, options);
   const door = createDoor(options);
   const opened = await openStore(options.store ?? ownStore(), {
     loadDriver: (name) => loadDriver(name, name),
@@ -64,11 +66,10 @@ export async function runGateway(
   await listen(server, port, host);
   const { port: own } = server.address() as AddressInfo;
   const origin = `http://${isIP(host) === 6 ? `[${host}]` : host}:${own}`;
-  for (const name of Object.keys(connections))
-    print(command, `${origin}/mcp/${name}${door.query}\n`);
+  for (const name of Object.keys(connections)) print(command, `${origin}/mcp/${name}${door.query}`);
   const over = new AbortController();
   void sweepUntil(over.signal, async () => {
-    await gateway.sweep({ idleForMs }).catch(({ message }: Error) => warn(command, message));
+    await gateway.sweep({ idleForMs }).catch(({ message }: Error) => tell(command, message));
   });
   await asked();
   over.abort("over");
@@ -84,6 +85,7 @@ const isOwnFile = ({ store = "file:" }: GatewayCommandOptions) => store.startsWi
 /** @throws {CommandFailure} for programs where several processes may have the store */
 function checkPrograms(
   connections: Readonly<Record<string, McpConnection>>,
+  shared: readonly string[],
   options: GatewayCommandOptions,
 ): void {
   const isProgram = (name: string) => connections[name]?.type === "mcp-stdio";
@@ -92,7 +94,7 @@ function checkPrograms(
     throw wrongUsage(
       `--store: ${program} is a program, which lives in one process, and several may have this store. Use file:PATH, or take ${program} out of the file.`,
     );
-  const stranger = options.shared?.find((name) => !isProgram(name));
+  const stranger = shared.find((name) => !isProgram(name));
   if (stranger !== undefined)
     throw wrongUsage(`--shared: the file has no program ${oneLine(stranger, 60)} that is started.`);
 }
@@ -101,17 +103,31 @@ function checkPrograms(
 async function readConnections(path: string, options: GatewayCommandOptions, command: Command) {
   const declared = await readMcpJson(path, options);
   const entries = declared.filter((server) => !isDisabled(server));
-  const usable = entries.flatMap(({ name, connection, problem }) => {
-    if (connection !== undefined) return [[name, connection] as const];
-    warn(command, `${name} is left out. ${problem}`);
-    return [];
-  });
-  if (usable.length > 0) return Object.fromEntries(usable);
+  const connections: Record<string, McpConnection> = {};
+  const names = new Map<string, string>();
+  for (const { name, connection, problem } of entries) {
+    const address = addressOf(name);
+    const other = names.get(address.toLowerCase());
+    const ofName =
+      address === "" ? noAddress : other && `${other} has the address /mcp/${address}: rename one.`;
+    if (connection === undefined || ofName !== undefined)
+      tell(command, `${name} is left out. ${problem ?? ofName}`);
+    else {
+      names.set(address.toLowerCase(), name);
+      connections[address] = connection;
+    }
+  }
+  if (names.size > 0) return connections;
   throw new CommandFailure("The file has no server that can be used.");
 }
 
-function warn(command: Command, text: string): void {
-  command.configureOutput().writeErr?.(`${text}\n`);
+const noAddress = "Its name makes no address: give it one with letters a-z.";
+
+/** The last part of an entry's address. Names in files have capitals, spaces, scopes. */
+function addressOf(name: string): string {
+  if (connectionName.test(name)) return name;
+  const parts = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return parts.replaceAll(/^[^a-z]+|-$/g, "");
 }
 
 /** A file of the user's own. */

@@ -80,8 +80,6 @@ function checkConnections(connections: unknown, field: string): void {
         own,
         "must come from defineMcpClientConnection or defineMcpStdioConnection",
       );
-    if (!/^[\w.-]+$/.test(name))
-      throw invalidOption(own, "must have a name for a URL: A-Z 0-9 . _ -");
     refuseUnknown(options, taken, own);
     const { session } = options;
     if (isRecord(session)) refuseUnknown(session, knownOfSession, `${own}.session`);
