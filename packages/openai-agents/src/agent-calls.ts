@@ -1,7 +1,7 @@
 import { waitingCallOf } from "@durable-mcp/core/waiting";
 import type { CallToolResult, OfferedTool } from "@durable-mcp/sessions";
 import type { AgentsRun, OfferedTools } from "./agents-sessions.ts";
-import { agentsNameOf, type SavedCall } from "./saved-run.ts";
+import { agentsNameOf, jsonIn, type SavedCall } from "./saved-run.ts";
 
 export type ModelCall = Pick<SavedCall, "toolName" | "callId" | "input">;
 
@@ -9,32 +9,14 @@ export type ModelCall = Pick<SavedCall, "toolName" | "callId" | "input">;
 export const keyOf = ({ toolName, callId, input }: ModelCall): string =>
   JSON.stringify([agentsNameOf(toolName), callId, input]);
 
-const textIn = (item: object) => (item as Record<string, string>)["arguments"] ?? "";
-const isObject = (value: unknown) =>
+export const isObject = (value: unknown) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const noObject = "The arguments are no JSON object. The call was not made.";
+export const noObject = "The arguments are no JSON object. The call was not made.";
 
-/** @returns the call in an item of OpenAI Agents, whose `input` is a text if it is no JSON */
+/** The call in an item of OpenAI Agents. */
 export function callIn(item: object): ModelCall {
-  const { name = "", callId = "" } = item as Record<string, string>;
-  let input: unknown = textIn(item);
-  try {
-    input = JSON.parse(textIn(item));
-  } catch {}
-  return { toolName: name, callId, input };
-}
-
-/** @returns the end of a call that OpenAI Agents holds without asking its tool: its arguments are no object */
-export const unreadable = (call: ModelCall): SavedCall[] =>
-  isObject(call.input) ? [] : [over(call, noObject)];
-
-/** What the model has to be told of arguments that are JSON, and no object. Of others, OpenAI Agents tells it. */
-export function refusalOf(item: object): string | undefined {
-  try {
-    return isObject(JSON.parse(textIn(item))) ? undefined : noObject;
-  } catch {
-    return undefined;
-  }
+  const { name = "", callId = "", arguments: text = "" } = item as Record<string, string>;
+  return { toolName: name, callId, input: jsonIn(text) };
 }
 
 export const isHeld = ({ state }: SavedCall): boolean => state !== "over";

@@ -1,4 +1,4 @@
-import { Agent } from "@openai/agents";
+import { Agent, RunContext } from "@openai/agents";
 import { functionCall, ScriptedModel } from "@openai/agents/testing";
 import { expect, test } from "vitest";
 import { order, results, says, startShop, sure } from "../test/shop-agent.ts";
@@ -103,6 +103,22 @@ test("an application's approval: the call is made when a person has approved it,
     "call-milk": "No milk today.",
   });
   expect(items()).toEqual(["order tea"]);
+});
+
+const approval = (_: unknown, { context }: RunContext<any>) => context.asks();
+
+test("the application's context, which no text can hold, is that of each process", async () => {
+  const cancel = functionCall("shop__cancel", { item: "tea" }, { callId: "call-2" });
+  const { step, answer, server } = await startShop([[order("tea")], [cancel], says("Done.")]);
+  server.ask("order", [sure]);
+  const context = new RunContext({ asks: () => false });
+  const asked = await step(undefined, { approval, context });
+  await answer();
+  const done = await step(asked.saved, { approval, context: new RunContext(context.context) });
+  expect(results(done.result!.history)).toEqual({
+    "call-tea": "Ordered tea.",
+    "call-2": "Cancelled tea.",
+  });
 });
 
 test("a call that is taken back says why", async () => {

@@ -4,13 +4,13 @@ import * as agents from "@openai/agents";
 import {
   callIn,
   isHeld,
+  isObject,
   keyOf,
   makeCall,
   type ModelCall,
+  noObject,
   over,
-  refusalOf,
   resumeCalls,
-  unreadable,
 } from "./agent-calls.ts";
 import type { AgentsRun, OfferedTools } from "./agents-sessions.ts";
 import { agentsNameOf, inputOf, parseSavedRun, type SavedCall } from "./saved-run.ts";
@@ -27,7 +27,7 @@ type Tools = agents.FunctionTool<any, any, any>[];
 export interface BindOptions {
   /** Whether a person has to approve a call, beside what `approval` of its connection says. @default no */
   readonly approval?: Approval | undefined;
-  /** Run before a call is made. The runner would run those of a tool after it. */
+  /** Run before a call is made; those of a tool come after it. Of agents in tools side by side, `agent` may be another. */
   readonly inputGuardrails?: readonly agents.ToolInputGuardrailDefinition<any>[] | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface LoadedState {
 
 /** The tools of a run, and the state of its agent between two steps. */
 export interface AgentsTools {
-  /** For the agent, and for those below it. They last as long as the run. */
+  /** For the agent, and for those below it. They last as long as the run. Calls of one id, tool and input wait as one. */
   readonly tools: Tools;
   /** The calls that hold the agent up: `asks` for an approval, or `waits` as `id` of `run.waiting.list()`. */
   readonly held: () => Promise<SavedCall[]>;
@@ -51,8 +51,8 @@ export interface AgentsTools {
   readonly approve: (callId: string) => Promise<void>;
   /** Takes a call back, or has it not made; `message` is for the model. Before `load`. @throws {McpSessionError} the same */
   readonly withdraw: (callId: string, message?: string) => Promise<void>;
-  /** Reads what was saved, with the results of calls that are over. The agent has `tools`. */
-  readonly load: (agent: Agent) => Promise<LoadedState>;
+  /** Reads what was saved, with the results of calls that are over. The agent has `tools`; `context` is else a copy. */
+  readonly load: (agent: Agent, context?: Context) => Promise<LoadedState>;
   /** Gives the conversation, its state, and what holds it up, as a text, without secrets of sessions. */
   readonly save: (result: { state: State; completed?: Promise<void> }) => Promise<string>;
 }
@@ -73,24 +73,31 @@ export async function bindAgentsTools(
   // A saved name may be that of what every object has.
   const offered = { __proto__: null, ...(await run.tools()) } as unknown as OfferedTools;
   const calls: Calls = new Map();
+  const owed: string[] = [];
   const set = (call: SavedCall) => void calls.set(keyOf(call), Promise.resolve(call));
   const held = async () => (await Promise.all(calls.values())).filter(isHeld);
   for (const call of await resumeCalls(run, offered, before?.calls ?? [])) set(call);
-  const findHeld = async (callId: string, state?: SavedCall["state"]) => {
-    const all = await held();
-    const found = all.find(
-      (call) => call.callId === callId && (state ?? call.state) === call.state,
-    );
+  const findHeld = async (id: string, state?: "asks") => {
+    const isIt = (call: SavedCall) => call.callId === id && (state ?? call.state) === call.state;
+    const found = (await held()).find(isIt);
     if (found) return found;
     throw new McpSessionError("NOT_WAITING", `No call ${state ?? "waits"} under this callId.`);
   };
-  const callsOf = async (items: readonly { rawItem: object }[]) =>
-    await Promise.all(items.map(async ({ rawItem }) => await calls.get(keyOf(callIn(rawItem)))));
   // A state cannot be read without the tools that it names.
   const names = [...new Set([...Object.keys(offered), ...(before?.names ?? [])])];
+  const ours = new Set(names.map(agentsNameOf));
+  /** The calls of interruptions. OpenAI Agents holds one whose arguments are no object without asking its tool. */
+  const callsOf = async (items: readonly { rawItem: object }[]) => {
+    const found = items.map(async ({ rawItem }) => {
+      const call = callIn(rawItem);
+      const unreadable = ours.has(call.toolName) && !isObject(call.input);
+      return (await calls.get(keyOf(call))) ?? (unreadable ? over(call, noObject) : undefined);
+    });
+    return await Promise.all(found);
+  };
   let isApproved = false;
   return {
-    tools: createTools(names, offered, calls, options),
+    tools: createTools(names, offered, calls, owed, options),
     held,
     async approve(callId) {
       const call = await findHeld(callId, "asks");
@@ -103,12 +110,13 @@ export async function bindAgentsTools(
       const [end] = await resumeCalls(run, offered, [call]);
       set(over(call, message ?? end!.output ?? "A person refused it. It was not made."));
     },
-    async load(agent) {
+    async load(agent, context) {
       if (before === undefined) return { input: undefined, goesOn: true };
-      const [state, refused] = await agents.RunState.fromString(agent, before.state).then(
-        (read) => [read] as const,
-        (error: unknown) => [undefined, error] as const,
-      );
+      const reading = context
+        ? agents.RunState.fromStringWithContext(agent, before.state, context)
+        : agents.RunState.fromString(agent, before.state);
+      const [read] = await Promise.allSettled([reading]);
+      const { value: state, reason: refused }: { value?: State; reason?: unknown } = read;
       const open = state?.getInterruptions() ?? [];
       if (!state || open.length === 0) {
         const own = await Promise.all(calls.values());
@@ -119,24 +127,14 @@ export async function bindAgentsTools(
       }
       const found = await callsOf(open);
       const ends = open.filter((_, at) => found[at]?.state === "over");
-      // If its needsApproval merely said no beside a call that waits, the next state could not be read.
-      for (const item of ends) {
-        const message = refusalOf(item.rawItem);
-        if (message === undefined) state.approve(item);
-        else state.reject(item, { message });
-      }
+      owed.push(...ends.flatMap((item) => settle(state, item)));
       // A call that was approved may wait now, which the run saves.
       return { input: state, goesOn: isApproved || ends.length > 0 };
     },
     async save({ state, completed }) {
       await completed;
       const open = state.getInterruptions();
-      const found = await callsOf(open);
-      const ours = new Set(names.map(agentsNameOf));
-      const own = open.flatMap(({ rawItem }, at): SavedCall[] => {
-        const call = callIn(rawItem);
-        return found[at] ? [found[at]] : ours.has(call.toolName) ? unreadable(call) : [];
-      });
+      const own = (await callsOf(open)).filter((call) => call !== undefined);
       const text = state.toString();
       const used = names.filter((name) => text.includes(JSON.stringify(agentsNameOf(name))));
       const { history } = state;
@@ -145,11 +143,25 @@ export async function bindAgentsTools(
   };
 }
 
+/**
+ * Has a call go on that is over. If its `needsApproval` merely said no beside a call that waits, the next state could
+ * not be read. @returns its key if its result will be asked for
+ */
+function settle(state: State, item: agents.RunToolApprovalItem): string[] {
+  const call = callIn(item.rawItem);
+  const isMade = isObject(call.input);
+  // Of what is no JSON, OpenAI Agents tells the model.
+  if (isMade || call.input === item.arguments) state.approve(item);
+  else state.reject(item, { message: noObject });
+  return isMade ? [keyOf(call)] : [];
+}
+
 /** `needsApproval` makes the call, and is true while it waits; `execute` gives its result. */
 function createTools(
   names: readonly string[],
   offered: OfferedTools,
   calls: Calls,
+  owed: string[],
   { approval, inputGuardrails = [] }: BindOptions,
 ): Tools {
   const agentOf = new WeakMap<Context, Agent>();
@@ -190,7 +202,8 @@ function createTools(
             `Approve ${toolName} by approve of bindAgentsTools. It was not made.`,
           );
         // Its result is in the state now, and another call may have its id.
-        calls.delete(key);
+        if (owed.includes(key)) owed.splice(owed.indexOf(key), 1);
+        if (!owed.includes(key)) calls.delete(key);
         return call.output;
       },
       errorFunction: null,

@@ -20,29 +20,49 @@ async function startDashed(end: string) {
   return { ...shop, asked };
 }
 
-test("agents in tools whose models give their calls the same id make each of them", async () => {
-  const tea = new ScriptedModel([[order("tea", "call_0")], says("Tea.")]);
-  const milk = new ScriptedModel([[order("milk", "call_0")], says("Milk.")]);
-  const buys = ["tea", "milk"].map((item) => functionCall(item, { input: "1" }, { callId: item }));
-  const { step, answer, items, server } = await startShop([buys, says("Done.")]);
+/** Puts an agent into a tool of another one. */
+const asTool = (agent: Agent<any, any>) =>
+  agent.asTool({ toolName: agent.name, toolDescription: "Buys." });
+const use = (name: string) => functionCall(name, { input: "1" }, { callId: name });
+
+const buys = (item: string) => new ScriptedModel([[order(item, "call_0")], says("Bought.")]);
+
+/** Agents in tools, of which one is a tool's of a tool. The models of both give their call the same id. */
+async function startBuyers(...items: readonly [string, string]) {
+  const [near, far] = [buys(items[0]), buys(items[1])];
+  const between = new ScriptedModel([[use("far")], says("Bought.")]);
   const agent = ({ tools }: { tools: any[] }, model: ScriptedModel) => {
-    const below = Object.entries({ tea, milk }).map(([name, own]) =>
-      new Agent({ name, tools, model: own }).asTool({ toolName: name, toolDescription: "Buys." }),
-    );
+    const make = (name: string, own: ScriptedModel, all = tools) =>
+      asTool(new Agent({ name, model: own, tools: all }));
+    const below = [make("near", near), make("between", between, [make("far", far)])];
     return new Agent({ name: "shop", model, tools: [...tools, ...below] });
   };
-  server.ask("order", [sure]);
-  const asked = await step(undefined, { agent });
+  const shop = await startShop([[use("near"), use("between")], says("Done.")]);
+  shop.server.ask("order", [sure]);
+  const asked = await shop.step(undefined, { agent });
+  const goOn = async () => {
+    const { text } = await shop.step(asked.saved, { agent });
+    return [text, read(near), read(far)];
+  };
+  return { ...shop, asked, goOn };
+}
+
+test("agents in tools whose models give their calls the same id make each of them", async () => {
+  const { asked, goOn, answer, items } = await startBuyers("tea", "milk");
   expect(asked.held.map(({ input }) => input)).toEqual([{ item: "tea" }, { item: "milk" }]);
   await answer();
   await answer();
-  const done = await step(asked.saved, { agent });
-  expect(done.text).toBe("Done.");
+  const bought = ["tea", "milk"].map((item) => ({ call_0: `Ordered ${item}.` }));
+  expect(await goOn()).toEqual(["Done.", ...bought]);
   expect(items().toSorted()).toEqual(["order milk", "order tea"]);
-  expect([read(tea), read(milk)]).toEqual([
-    { call_0: "Ordered tea." },
-    { call_0: "Ordered milk." },
-  ]);
+});
+
+test("their equal calls wait as one, and each of them has its result", async () => {
+  const { asked, goOn, answer, items, waiting } = await startBuyers("tea", "tea");
+  expect(asked.held).toHaveLength(1);
+  await answer();
+  expect(await goOn()).toEqual(["Done.", { call_0: "Ordered tea." }, { call_0: "Ordered tea." }]);
+  expect([items(), await waiting()]).toEqual([["order tea"], []]);
 });
 
 test("a call that is approved, and waits then, waits in the next step too", async () => {

@@ -44,13 +44,9 @@ const clients: ClientOpener = {
 type HttpTransport = Extract<ClientConfig["transport"], { readonly url: string }>;
 
 function transportOf({ type, url, headers, authProvider, fetch }: HttpTransport) {
-  const options = {
-    ...(headers && { requestInit: { headers } }),
-    ...(authProvider && { authProvider: authProvider as mcp.OAuthClientProvider }),
-    ...(fetch && { fetch }),
-  };
+  const all = { requestInit: { headers }, authProvider, fetch };
   const Transport = type === "sse" ? mcp.SSEClientTransport : mcp.StreamableHTTPClientTransport;
-  return new Transport(new URL(url), options);
+  return new Transport(new URL(url), all as mcp.StreamableHTTPClientTransportOptions);
 }
 
 /** The requests of a run. */

@@ -20,12 +20,18 @@ export type SavedCall = Shaped<typeof savedCall>;
 /** A run between two steps. One release of OpenAI Agents reads `state`; the rest outlives it. */
 type SavedRun = Shaped<typeof saved> & { readonly history: readonly AgentInputItem[] };
 
+/** @returns the text itself if it is no JSON */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` for what `save` has not made */
 export function parseSavedRun(text: string): SavedRun {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {}
+  const value = jsonIn(text);
   const wrong = saved(value);
   if (wrong === undefined) return value as SavedRun;
   const field = ["saved", ...wrong].join(".");

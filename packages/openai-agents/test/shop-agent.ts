@@ -6,6 +6,7 @@ import {
   Agent,
   type AgentInputItem,
   run as runAgent,
+  type RunContext,
   type RunResult,
   type RunState,
   type StreamedRunResult,
@@ -44,6 +45,8 @@ interface StepOptions extends BindOptions {
     input: RunState<any, any> | AgentInputItem[] | string,
   ) => Promise<Result>;
   readonly definition?: Partial<McpClientConnectionOptions<undefined>>;
+  /** What the application's own code gets. */
+  readonly context?: RunContext<any>;
 }
 
 /** A shop, and an application in which each step is a process of its own: it has the store, and what was saved. */
@@ -72,14 +75,15 @@ export async function startShop(
       ...{ store, onEvent: { every: (event: unknown) => void events.push(event) } },
     });
   const step = async (saved?: string, options: StepOptions = {}) => {
-    const { before, definition: own, run: go = runAgent as never, ...binding } = options;
+    const { before, definition: own, context, ...binding } = options;
+    const { run: go = async (agent, input) => await runAgent(agent, input, { context }) } = options;
     const make =
       options.agent ?? ((bound) => new Agent({ name: "shop", model, tools: bound.tools }));
     return await sessions(own).run("chat", { principal: user }, async (run) => {
       const bound = await bindAgentsTools(run, saved, binding);
       await before?.(bound);
       const agent = make(bound, model);
-      const { input = "Order tea.", goesOn, refused } = await bound.load(agent);
+      const { input = "Order tea.", goesOn, refused } = await bound.load(agent, context);
       const result = goesOn ? await go(agent, input as never) : undefined;
       // As a database would have it.
       const next = result ? await bound.save(result) : saved!;
