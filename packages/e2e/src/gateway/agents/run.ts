@@ -47,7 +47,7 @@ process.exit();
 function pageOf(date: string): string {
   return `# Clients that nobody can change
 
-Clients from npm, unchanged, in one run each, with a scripted model: what they do after a server has forgotten its sessions (it answers 404, or 400 "No valid session ID"), and after a process was killed with \`kill -9\` and another took its place, between two calls and in a call. Directly that is the server's process, and through the gateway all processes of the gateway. The server gives no event ids. "Told": the model reads that its session is gone. The Inspector's command line begins a session with each command. \`npm run lab -- agents --write\` makes this page.
+Clients from npm, unchanged, in one run each, with a scripted model: what they do after a server has forgotten its sessions (it answers 404, or 400 "No valid session ID"), and after a process was killed with \`kill -9\` and another took its place, between two calls and in a call. Directly that is the server's process, and through the gateway all processes of the gateway. The server gives no event ids. "Told": the model reads that its session is gone. The Inspector's command line begins a session with each command, the Claude Agent SDK after [three broken streams](https://github.com/durable-mcp/durable-mcp/blob/main/findings/claude-agent-sdk-begins-a-session-after-three-broken-streams.sh) without an answered call: killed in a call, that depends on the run, and under a [name](../guides/gateway.md#a-session-with-a-name) both go on in the server's session. \`npm run lab -- agents --write\` makes this page.
 
 ${table(rows)}
 
