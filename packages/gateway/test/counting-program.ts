@@ -1,5 +1,6 @@
 /** A program that speaks MCP over stdin and stdout, and counts its calls. */
 import { spawn } from "node:child_process";
+import { appendFileSync, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 type Answer = { readonly result?: unknown };
@@ -62,7 +63,14 @@ async function answer({ id, method, params }: any): Promise<object | undefined> 
   return { id, result: { content: [{ type: "text", text }] } };
 }
 
-if (process.argv.includes("fail")) {
+/** A file that makes it fail as long as it is there. */
+const broken = /broken=(.*)/.exec(process.argv.join("\n"))?.[1] ?? "";
+
+if (existsSync(broken)) {
+  appendFileSync(broken, "tried ");
+  process.stderr.write("out of ink\n");
+  process.exitCode = 4;
+} else if (process.argv.includes("fail")) {
   process.stderr.write(`no paper, ${process.env["SECRET"]}\n`);
   process.exitCode = 1;
 } else if (process.argv.includes("deaf")) {

@@ -50,19 +50,23 @@ const notDone: Readonly<Record<string, string>> = {
  * connection, so there are none.
  */
 export function failureText(error: unknown): string {
+  const ofProgram = [error, (error as Error | undefined)?.cause].find(isOfProgram);
+  if (ofProgram?.code === "OUTCOME_UNKNOWN") return ofProgram.message;
+  if (ofProgram) return `The call was not carried out. ${ofProgram.message}`;
   const isUnsent = connectionFailure(error)?.sent === "never";
   const fate = isUnsent ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN";
   const code = McpSessionError.isInstance(error) ? error.code : fate;
-  if (code === "OUTCOME_UNKNOWN") return endOfProgram(error) ?? unknownOutcome;
+  if (code === "OUTCOME_UNKNOWN") return unknownOutcome;
   return notDone[code] ?? "The server cannot be used now, and the call was not carried out.";
 }
 
-/** How a program has ended in a call, with its last output. */
-function endOfProgram(error: unknown): string | undefined {
-  const cause = McpSessionError.isInstance(error) ? error.cause : undefined;
-  const isOfProgram = McpSessionError.isInstance(cause) && cause.data.origin?.startsWith("stdio:");
-  return isOfProgram ? cause.message : undefined;
-}
+/** Whether a program has not started, or has ended in a call: its message has the last output. */
+const isOfProgram = (error: unknown): error is McpSessionError =>
+  McpSessionError.isInstance(error) && error.data.origin?.startsWith("stdio:") === true;
+
+/** The words about a call for another request. The output of a program follows in lines of its own. */
+export const aboutRequest = (text: string) =>
+  text.replace(/^.*/, (words) => words.replaceAll("call", "request"));
 
 /** The same for a refusal of the server, or of what stands before it. */
 export function refusedText({ status, headers }: Response): string {
@@ -81,7 +85,7 @@ export function noAnswer(id: JsonRpcId, isCall: boolean, text: string): JsonRpcR
   return {
     jsonrpc: "2.0",
     id,
-    error: { code: -32_603, message: text.replaceAll("call", "request") },
+    error: { code: -32_603, message: aboutRequest(text) },
   };
 }
 

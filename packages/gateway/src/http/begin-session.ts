@@ -1,6 +1,6 @@
 import { McpSessionError, type JsonRpcRequest } from "@durable-mcp/core";
 import { letGo, randomToken, readAnswer, readRefusal } from "@durable-mcp/core/internal";
-import { failureText, messageAnswer, refusal } from "../base/answers.ts";
+import { aboutRequest, failureText, messageAnswer, refusal } from "../base/answers.ts";
 import { namesOf, type SessionAddress } from "../session/session-names.ts";
 import type { ClientSessions } from "../session/client-sessions.ts";
 import type { Upstream } from "../session/upstreams.ts";
@@ -36,7 +36,7 @@ export async function beginSession(
 export function notBegun(message: JsonRpcRequest, error: unknown): Response {
   if (McpSessionError.isInstance(error) && error.code === "STORE_FAILED") throw error;
   const isOtherEra = McpSessionError.isInstance(error) && error.data.reason === "other-era";
-  if (!isOtherEra) return unavailable(message, failureText(error).replaceAll("call", "request"));
+  if (!isOtherEra) return unavailable(message, aboutRequest(failureText(error)));
   const text =
     "This server only speaks revisions without sessions (2026-07-28 and later). Use a client that probes with server/discover.";
   return refusal(400, text, { code: -32_022, id: message.id });

@@ -32,25 +32,19 @@ export function createProgramFetch(
   const sessions = new Map<string, ReturnType<typeof createSession>>();
 
   const begin = async (message: JsonRpcRequest, principal: Principal, left?: AbortSignal) => {
-    try {
-      const { child, answer } = await (isShared
-        ? programs.share(principal)
-        : programs.start(message, principal));
-      const own = messageAnswer({ ...answer, id: message.id });
-      if (answer.error || left?.aborted) {
-        if (child.sessions.size === 0) void child.close();
-        return own;
-      }
-      const id = randomToken() + randomToken();
-      const session = createSession(child, () => sessions.delete(id), isShared);
-      sessions.set(id, session);
-      own.headers.set("mcp-session-id", id);
+    const { child, answer } = await (isShared
+      ? programs.share(principal)
+      : programs.start(message, principal));
+    const own = messageAnswer({ ...answer, id: message.id });
+    if (answer.error || left?.aborted) {
+      if (child.sessions.size === 0) void child.close();
       return own;
-    } catch (error) {
-      const { message: why } = error as Error;
-      // Not of an outage, after which core would start it once more.
-      return refusal(500, why, { code: -32_603, id: message.id });
     }
+    const id = randomToken() + randomToken();
+    const session = createSession(child, () => sessions.delete(id), isShared);
+    sessions.set(id, session);
+    own.headers.set("mcp-session-id", id);
+    return own;
   };
 
   const post = async (
@@ -68,7 +62,11 @@ export function createProgramFetch(
   };
 
   return {
-    /** Only called by the fetch of a connection, which sends texts. A request of its own costs a tenth of a call. */
+    /**
+     * Only called by the fetch of a connection, which sends texts. A request of its own costs a tenth of a call.
+     *
+     * @throws {McpSessionError} for a program that does not start
+     */
     async fetch(init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
       const id = headers.get("mcp-session-id");

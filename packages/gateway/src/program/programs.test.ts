@@ -1,5 +1,8 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createGateway } from "../create-gateway.ts";
 import { connectClient2, connectSdk1, textOf } from "../../test/clients.ts";
 import {
@@ -74,16 +77,32 @@ test("a process that dies is started again with the next call, and its client is
 
 test("a program that does not start says why, without its secrets", async () => {
   const { url } = await serveProgram(["fail"], { env: { SECRET: "hunter22" } });
-  await expect(begin(url)).rejects.toThrow(/500.*exit code 1.*no paper/);
+  await expect(begin(url)).rejects.toThrow(/502.*exit code 1.*no paper/);
   await expect(begin(url)).rejects.not.toThrow(/hunter22/);
   const { url: other } = await serveProgram([], { command: "no-such-program" });
-  await expect(begin(other)).rejects.toThrow(/500.*no command no-such-program/);
+  await expect(begin(other)).rejects.toThrow(/502.*no command no-such-program/);
+});
+
+test("a program that cannot be started again says why in the next call, and is tried once a call", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-program-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const flag = join(folder, "broken");
+  const { url } = await serveProgram([`broken=${flag}`]);
+  const client = await enter(url);
+  const pid = textIn(await client.call("pid"));
+  writeFileSync(flag, "");
+  process.kill(Number(pid), "SIGKILL");
+  await vi.waitFor(() => expect(isAlive(pid)).toBe(false));
+  expect(await client.call()).toMatch(/not carried out.*exit code 4.*out of ink/);
+  expect(readFileSync(flag, "utf8")).toBe("tried ");
+  rmSync(flag);
+  expect(await client.call()).toMatch(/count 1.*had forgotten this session/);
 });
 
 test("a program that does not answer says so, though it takes long to end", async () => {
   const timeouts = { connectMs: 1_000, closeMs: 3_000 };
   const { url } = await serveProgram(["deaf"], { timeouts });
-  await expect(begin(url)).rejects.toThrow(/500.*within 1000 ms.*waiting for paper/);
+  await expect(begin(url)).rejects.toThrow(/502.*within 1000 ms.*waiting for paper/);
 });
 
 test("its environment is the one of the definition, for each principal", async () => {
