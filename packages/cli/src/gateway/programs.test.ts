@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { runCli } from "../../test/run-cli.ts";
+import { claimPrograms } from "./claim-programs.ts";
 
 function fileWith(servers: object): string {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-gateway-"));
@@ -26,6 +27,20 @@ test("a program is refused with a store that several processes may have", async 
   const { exitCode, stderr } = await runCli("gateway", file, "--start", "--store", store);
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(/--store: browser is a program, which lives in one process/);
+});
+
+test("the programs of a store are refused while another gateway has them", async () => {
+  const file = fileWith({ browser });
+  const path = join(dirname(file), "gateway.db");
+  const other = await claimPrograms(`file:${path}`);
+  const refused = await runCli("gateway", file, "--start", "--store", `file:${path}`);
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain("--store: another gateway has programs over this file");
+  other.close();
+  (await claimPrograms(`file:${path}`)).close();
+  const nowhere = `file:${join(path, "none.db")}`;
+  const missing = await runCli("gateway", file, "--start", "--store", nowhere);
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("--store: ") });
 });
 
 test.each([

@@ -16,6 +16,7 @@ import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, tell } from "../output/print.ts";
 import { loadDriver } from "../store/open-place.ts";
 import { asked, listen } from "../serving/listen.ts";
+import { claimPrograms } from "./claim-programs.ts";
 import { createDoor } from "./door.ts";
 
 interface GatewayCommandOptions {
@@ -45,9 +46,11 @@ export async function runGateway(
   const { host, port, allowHost = [] } = options;
   const shared = options.shared?.map(addressOf) ?? [];
   const connections = await readConnections(path, options, command);
-  checkPrograms(connections, shared, options);
+  const hasPrograms = checkPrograms(connections, shared, options);
   const door = createDoor(options);
-  const opened = await openStore(options.store ?? ownStore(), {
+  const address = options.store ?? ownStore();
+  const claim = hasPrograms ? await claimPrograms(address) : undefined;
+  const opened = await openStore(address, {
     loadDriver: (name) => loadDriver(name, name),
   });
   const gateway = createGateway({
@@ -63,6 +66,7 @@ export async function runGateway(
     return new Response("Each server is at /mcp/<its name>.\n", { status: 404 });
   };
   const server = createServer(toNodeHandler(serve));
+  const ending = asked();
   await listen(server, port, host);
   const { port: own } = server.address() as AddressInfo;
   const origin = `http://${isIP(host) === 6 ? `[${host}]` : host}:${own}`;
@@ -71,23 +75,24 @@ export async function runGateway(
   void sweepUntil(over.signal, async () => {
     await gateway.sweep({ idleForMs }).catch(({ message }: Error) => tell(command, message));
   });
-  await asked();
+  await ending;
   over.abort("over");
   server.close();
   await gateway.shutdown({ timeoutMs: drainMs });
   server.closeAllConnections();
   await opened.close();
+  claim?.close();
 }
 
 /** Whether the store is a file, which one process has. */
 const isOwnFile = ({ store = "file:" }: GatewayCommandOptions) => store.startsWith("file:");
 
-/** @throws {CommandFailure} for programs where several processes may have the store */
+/** @returns whether there are any. @throws {CommandFailure} for programs where several processes may have the store */
 function checkPrograms(
   connections: Readonly<Record<string, McpConnection>>,
   shared: readonly string[],
   options: GatewayCommandOptions,
-): void {
+): boolean {
   const isProgram = (name: string) => connections[name]?.type === "mcp-stdio";
   const [program] = Object.keys(connections).filter(isProgram);
   if (program !== undefined && !isOwnFile(options))
@@ -97,6 +102,7 @@ function checkPrograms(
   const stranger = shared.find((name) => !isProgram(name));
   if (stranger !== undefined)
     throw wrongUsage(`--shared: the file has no program ${oneLine(stranger, 60)} that is started.`);
+  return program !== undefined;
 }
 
 /** The servers of the file that a gateway can stand before. What is wrong with the others is said. */
