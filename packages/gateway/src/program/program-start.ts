@@ -1,4 +1,4 @@
-import type { JsonRpcRequest, Principal } from "@durable-mcp/core";
+import { type JsonRpcRequest, type Principal, principalParts } from "@durable-mcp/core";
 import { type JsonRpcResponse, readAnswer, within } from "@durable-mcp/core/internal";
 import type { McpStdioConnection } from "../base/centre.ts";
 import { ownInitialize } from "../base/own-initialize.ts";
@@ -33,18 +33,12 @@ export function createProgramStart(definition: McpStdioConnection, connection: s
     return handshake;
   };
   const share = async (principal: Principal): Promise<Handshake> => {
-    const key = JSON.stringify(principal);
+    const key = JSON.stringify(principalParts(principal));
     const known = shared.get(key);
-    const sharing = known ?? startShared(principal);
-    shared.set(key, sharing);
-    const forget = () => void (shared.get(key) === sharing && shared.delete(key));
-    const handshake = await sharing.catch((error: unknown) => {
-      forget();
-      throw error;
-    });
-    if (!handshake.child.isOver) return handshake;
-    forget();
-    return known ? await share(principal) : handshake;
+    const runs = await known?.then(({ child }) => !child.isOver).catch(() => false);
+    // One starts it for all that ask at once.
+    if (!runs && shared.get(key) === known) shared.set(key, startShared(principal));
+    return await shared.get(key)!;
   };
 
   return {
