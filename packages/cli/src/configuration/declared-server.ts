@@ -13,20 +13,25 @@ export interface DeclaredServer {
 }
 
 /** Those that `fromMcpServers` takes, or leaves aside. */
-const fields =
-  "url headers type command args env cwd description disabled alwaysAllow autoApprove".split(" ");
+const fields = {
+  url: "url headers type description disabled alwaysAllow autoApprove".split(" "),
+  command: "command args env cwd type description disabled alwaysAllow autoApprove".split(" "),
+};
+
+/** Whether an entry is a program, which a `command` starts, or behind a `url`. */
+export const kindOf = ({ entry }: DeclaredServer) => ("command" in entry ? "command" : "url");
 
 /** Whether the file says that nobody uses the server. */
 export const isDisabled = ({ entry }: DeclaredServer) => entry["disabled"] === true;
 
 /** The fields that `fromMcpServers` would refuse. */
-export function unknownFields({ entry }: DeclaredServer): string[] {
-  return Object.keys(entry).filter((field) => !fields.includes(field));
+export function unknownFields(server: DeclaredServer): string[] {
+  return Object.keys(server.entry).filter((field) => !fields[kindOf(server)].includes(field));
 }
 
 /** The variables of an entry, and their defaults: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
-export function references({ entry }: DeclaredServer) {
-  const used = JSON.stringify(fields.map((field) => entry[field]));
+export function references(server: DeclaredServer) {
+  const used = JSON.stringify(fields[kindOf(server)].map((field) => server.entry[field]));
   const found = used.matchAll(/\$\{(?:env:)?((?:[A-Za-z]+:)?[A-Za-z_][\w.-]*)(:-[^}]*)?\}/g);
   return Array.from(found, ([, name = "", other]) => ({ name, other }));
 }

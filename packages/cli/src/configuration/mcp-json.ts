@@ -34,7 +34,7 @@ export async function readMcpJson(
     return declared.map((each) => read(each, given));
   }
   throw new CommandFailure(
-    `--mcp-json: ${at} of the file must be an object with an entry for each server.`,
+    `mcp.json: ${at} of the file must be an object with an entry for each server.`,
   );
 }
 
@@ -46,22 +46,23 @@ const maxDepth = 100;
 function parse(path: string): unknown {
   const file = statSync(path, { throwIfNoEntry: false });
   if (!file?.isFile())
-    throw new CommandFailure("--mcp-json: there is no file at this path. Correct it.");
+    throw new CommandFailure("mcp.json: there is no file at this path. Correct it.");
   if (file.size > maxFileLength)
-    throw new CommandFailure("--mcp-json: the file has more than 10 MB. Correct its path.");
+    throw new CommandFailure("mcp.json: the file has more than 10 MB. Correct its path.");
   let text;
   try {
     text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
   } catch {
-    throw new CommandFailure("--mcp-json: the file cannot be read. Correct its path or its mode.");
+    throw new CommandFailure("mcp.json: the file cannot be read. Correct its path or its mode.");
   }
   if (depthOf(text) > maxDepth)
-    throw new CommandFailure(`--mcp-json: the file is nested deeper than ${maxDepth} levels.`);
+    throw new CommandFailure(`mcp.json: the file is nested deeper than ${maxDepth} levels.`);
   // Editors allow comments, and commas before a closing bracket.
   const errors: ParseError[] = [];
   const value: unknown = parseJsonc(text, errors, { allowTrailingComma: true });
   if (errors.length === 0) return value;
-  throw new CommandFailure("--mcp-json: the file is no JSON. Correct it.");
+  const line = text.slice(0, errors[0]!.offset).split("\n").length;
+  throw new CommandFailure(`mcp.json: the file is no JSON at line ${line}. Correct it.`);
 }
 
 /** How deep the brackets of a text are nested, those in its strings and comments too. */

@@ -65,6 +65,26 @@ test("an entry whose name makes no address, or another entry's, is left out, and
   expect(stderr).toContain("browser is left out. Browser has the address /mcp/browser: rename one");
 });
 
+test("what of an entry is not used is said", async () => {
+  const url = "http://127.0.0.1:9/mcp";
+  const file = fileWith({ browser: { ...browser, url, enviroment: {} }, shop: { url, env: {} } });
+  const store = "postgres://127.0.0.1:1/none";
+  const { stderr } = await runCli("gateway", file, "--start", "--store", store);
+  expect(stderr).toContain(
+    "browser: left aside are url, enviroment, which no entry with a command has.",
+  );
+  expect(stderr).toContain("shop: left aside are env, which no entry with a url has.");
+  expect(stderr).toContain("--store: browser is a program");
+});
+
+test("a file that is no JSON is refused with the line", async () => {
+  const file = fileWith({});
+  writeFileSync(file, '{\n  "mcpServers": {\n    "shop": { "url": "https://shop.example }\n  }\n}');
+  const { exitCode, stderr } = await runCli("gateway", file);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("mcp.json: the file is no JSON at line 3. Correct it.");
+});
+
 test("what is shared is a program of the file", async () => {
   const file = fileWith({ browser });
   const { exitCode, stderr } = await runCli("gateway", file, "--start", "--shared", "shop");

@@ -10,7 +10,7 @@ import { connectionName } from "@durable-mcp/sessions/internal";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { openStore } from "@durable-mcp/stores/open";
 import type { Command } from "commander";
-import { isDisabled } from "../configuration/declared-server.ts";
+import { isDisabled, kindOf, unknownFields } from "../configuration/declared-server.ts";
 import { readMcpJson } from "../configuration/mcp-json.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, tell } from "../output/print.ts";
@@ -111,7 +111,14 @@ async function readConnections(path: string, options: GatewayCommandOptions, com
   const entries = declared.filter((server) => !isDisabled(server));
   const connections: Record<string, McpConnection> = {};
   const names = new Map<string, string>();
-  for (const { name, connection, problem } of entries) {
+  for (const server of entries) {
+    const { name, connection, problem } = server;
+    const unknown = oneLine(unknownFields(server).join(", "), 200);
+    if (unknown !== "")
+      tell(
+        command,
+        `${name}: left aside are ${unknown}, which no entry with a ${kindOf(server)} has.`,
+      );
     const address = addressOf(name);
     const other = names.get(address.toLowerCase());
     const ofName =
