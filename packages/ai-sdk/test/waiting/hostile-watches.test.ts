@@ -85,3 +85,24 @@ test("a watch is looked at no more often than it says", async () => {
     });
   expect(await watching(86_400_000)).toMatchObject({ type: "watch" });
 });
+
+test("a worker that meets the look of another one does not put the next look off", async () => {
+  const { watch, board, looked, news, pass } = await startWatching(undefined, "stateless");
+  await watch();
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  board.wait = async () => {
+    asked.resolve();
+    await answered.promise;
+  };
+  // Nobody has looked for some minutes.
+  pass(240_000);
+  const looking = looked();
+  await asked.promise;
+  expect(await looked()).toMatchObject([{ call: { state: "answering" } }]);
+  answered.resolve();
+  await looking;
+  board.text = "B";
+  pass();
+  await looked();
+  expect(texts(await news())).toEqual(["B"]);
+});

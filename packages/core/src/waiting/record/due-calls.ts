@@ -164,8 +164,8 @@ function dueOf(store: SessionStore, agent: string | null) {
         return await store.touch(key, call.expiresAt);
       if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
       // Nobody can look at it here: its connection is not declared, or has another URL. Others come first.
-      if (call.pollAfter !== undefined && call.pollAfter <= now - defaultClaimMs)
-        return await store.touch(key, now + unseenMs);
+      const isUnseen = call.state === "waiting" && (call.pollAfter ?? now) <= now - defaultClaimMs;
+      if (isUnseen) return await store.touch(key, now + unseenMs);
       if (call.pollAfter !== undefined || lookAgainAt(call) > now) return;
       await store.touch(key, now + (call.state === "answering" ? defaultClaimMs : dayMs));
     },
