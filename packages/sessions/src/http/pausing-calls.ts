@@ -1,12 +1,12 @@
-import type { McpSessionError } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { AskServer, KeptCalls, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
+import { isStoreFailure } from "../base/store-failure.ts";
 import { callTimeoutMs, waitingLimits } from "../declare/define-connection.ts";
 import type { PausingCalls } from "../connection/waiting-parts.ts";
 import { createStoredCalls, loadWaiting } from "../waiting/stored-calls.ts";
 import { providedTexts } from "../tools/provided-arguments.ts";
-import { tellIfUnavailable } from "../events/connection-error.ts";
+import { tellIfUnavailable, withoutCause } from "../events/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import type { HttpParts } from "./http-parts.ts";
 
@@ -75,7 +75,8 @@ export function createPausingCalls(parts: HttpParts, ask: AskServer | undefined)
         const { round, state, answer } = looked.call;
         note({ waiting: { round, state }, isToolError: isFailed(answer) });
         // It waits on, and events tell why.
-        if (failure) throw tellUnlooked(parts, failure.error);
+        if (failure && !signal?.aborted) tellUnlooked(parts, tool, failure.error);
+        if (failure) throw failure.error;
       }).catch((error: unknown) => {
         if (looked === found) throw error;
       });
@@ -99,11 +100,13 @@ export function createPausingCalls(parts: HttpParts, ask: AskServer | undefined)
   };
 }
 
-/** Tells why a call could not be looked at. What a server answers is for now, such as that another reads the stream. */
-function tellUnlooked({ emit, context }: HttpParts, error: unknown): unknown {
-  const { data } = error as Partial<McpSessionError>;
-  if (data?.status === undefined) tellIfUnavailable(emit, context.connection, error);
-  return error;
+/** Tells why a call could not be looked at. A status of 409 is for now: another process reads the stream. */
+function tellUnlooked({ emit, context, unavailable }: HttpParts, tool: string, cause: unknown) {
+  const { connection } = context;
+  const error = unavailable(cause);
+  if (isStoreFailure(error))
+    emit({ type: "store-failed", connection, operation: "keep", tool, error: withoutCause(error) });
+  else if (error.data.status !== 409) tellIfUnavailable(emit, connection, error);
 }
 
 function isFailed(answer: WaitingAnswer | undefined): boolean {

@@ -3,7 +3,12 @@ import { McpSessionError } from "../../base/mcp-session-error.ts";
 import { randomToken } from "../../base/random-token.ts";
 import { isTooDeep, isUsableId } from "../../base/server-limits.ts";
 import { refusesUnprocessed } from "../../session/lost-session.ts";
-import { connectionBroke, type Failed, outcomeUnknown } from "../../session/session-errors.ts";
+import {
+  connectionBroke,
+  failed,
+  type Failed,
+  outcomeUnknown,
+} from "../../session/session-errors.ts";
 import { mayHaveRun } from "../../wire/connection-failure.ts";
 import { createEventSplitter, eventText } from "../../wire/event-splitter.ts";
 import {
@@ -76,8 +81,17 @@ export function fateUnknown(
 }
 
 /** A look changes nothing, so one that was perhaps not made is made again. */
-export function laterIfUnsure(outcome: Missing): LegOutcome {
-  return outcome.type === "unsure" ? { type: "not-sent", error: outcome.error } : outcome;
+export function laterIfUnsure(
+  { url, request: { method } }: KeptCall,
+  outcome: Missing,
+): LegOutcome {
+  if (outcome.type !== "unsure") return outcome;
+  const { error: cause } = outcome;
+  if (!McpSessionError.isInstance(cause)) return { type: "not-sent", error: cause };
+  const { status, reason = status === undefined ? "not-mcp" : "refused" } = cause.data;
+  const why = "nobody knows how the call is. It still waits; try again.";
+  const request = { method, url: new URL(url), status, cause };
+  return { type: "not-sent", error: failed("CONNECTION_UNAVAILABLE", request, why, reason) };
 }
 
 /** The headers of a call that all requests about it repeat. */

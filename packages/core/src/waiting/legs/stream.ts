@@ -52,7 +52,7 @@ async function look(call: KeptCall, held: HeldStream, leg: LegOptions): Promise<
   if (eventId === undefined) return fateUnknown(call);
   const about = { httpMethod: "GET", headers: { "last-event-id": eventId } } as const;
   const sent = await sendAbout(call, about, leg);
-  if ("outcome" in sent) return laterIfUnsure(sent.outcome);
+  if ("outcome" in sent) return laterIfUnsure(call, sent.outcome);
   const closed = new Set<string | undefined>();
   const take = (message: JsonRpcMessage) => {
     closed.add(keyClosedBy(message));

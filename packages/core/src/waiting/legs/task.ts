@@ -75,7 +75,7 @@ async function readNow(
   | { readonly outcome: LegOutcome }
 > {
   const asked = await ask(call, "tasks/get", { taskId: held.taskId }, leg);
-  if ("outcome" in asked) return { outcome: laterIfUnsure(asked.outcome) };
+  if ("outcome" in asked) return { outcome: laterIfUnsure(call, asked.outcome) };
   const { result, error } = asked.answer;
   const own = isRecord(result) ? result : {};
   const now = own["taskId"] === held.taskId ? readTask(own, held) : undefined;
@@ -176,7 +176,7 @@ async function lookInSession(call: KeptCall, held: HeldTask, leg: LegOptions): P
   if (now.status === "input_required") return await findQuestion(call, now, leg);
   if (!["completed", "failed", "cancelled"].includes(now.status)) return goesOn(now);
   const asked = await ask(call, "tasks/result", { taskId: now.taskId }, leg);
-  if ("outcome" in asked) return laterIfUnsure(asked.outcome);
+  if ("outcome" in asked) return laterIfUnsure(call, asked.outcome);
   const { error } = asked.answer;
   if (now.status === "cancelled" && error !== undefined) return cancelled(call);
   return settledAs(asked.answer) ?? goesOn(now);
