@@ -71,7 +71,7 @@ export const listWaiting =
     const stored = (await (await signIn?.callsOf?.({ connection }))?.records.list()) ?? [];
     const own = stored
       .map(({ call }) => call)
-      .filter((call) => call.connection === connection && isNeeded(call));
+      .filter((call) => call.connection === connection && isOfTool(call) && isNeeded(call));
     const called = own.filter(({ isStandIn }) => !isStandIn).map(toolOf);
     const listed = [...new Map(called.map((tool) => [tool.name, tool])).values()];
     return await Promise.all([
@@ -83,6 +83,9 @@ export const listWaiting =
 function isOpen({ state }: WaitingRecord): boolean {
   return state === "waiting" || state === "answering";
 }
+
+/** Whether it is no watch, and nothing else that waits and is no call of a tool. */
+const isOfTool = ({ request }: WaitingRecord) => request.method === "tools/call";
 
 const toolOf = ({ request, annotations }: WaitingRecord) => ({
   name: String(request.params["name"]),
