@@ -1,6 +1,8 @@
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
+import { bothStores } from "../../../sessions/test/both-stores.ts";
 import { createDurableSessions } from "../../src/index.ts";
-import { alice } from "../step.ts";
+import { alice, bob } from "../step.ts";
 import { resource, startWatching, texts } from "./watching.ts";
 
 const use = { principal: alice };
@@ -106,3 +108,36 @@ test("a worker that meets the look of another one does not put the next look off
   await looked();
   expect(texts(await news())).toEqual(["B"]);
 });
+
+const newsIn = async (store: SessionStore) => {
+  const { records } = await store.list({ limit: 100 });
+  return records.filter(({ key, value }) => key.includes("/news/") || isEntry(value));
+};
+const isEntry = (value: unknown) => Object.hasOwn(value as object, "foundAt");
+
+test.each(bothStores)(
+  "a sweep leaves news to their watch, which has looks, in %s",
+  async (_, wrap) => {
+    const watching = await startWatching((now) => wrap(createMemoryStore({ now })));
+    const { watch, board, looked, news, pass, startProcess, store } = watching;
+    await watch();
+    await watch("chat", bob);
+    const idleForMs = 3_600_000;
+    const sweep = async () => (await startProcess().admin.sweep({ idleForMs })).waitingCalls;
+    board.text = "B";
+    pass();
+    await looked();
+    // The user is away, and a worker looks.
+    pass(2 * idleForMs);
+    await looked();
+    expect(await sweep()).toBe(0);
+    expect(texts(await news())).toEqual(["B"]);
+    // Nobody looks, and only one user is there.
+    pass(2 * idleForMs);
+    await watch("chat", bob);
+    await startProcess().run("chat", { principal: bob }, (run) => run.waiting.check());
+    expect(await sweep()).toBe(1);
+    expect(await newsIn(store)).toHaveLength(1);
+    expect(texts(await news("chat", bob))).toEqual(["B"]);
+  },
+);

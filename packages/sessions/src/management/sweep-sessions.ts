@@ -11,11 +11,7 @@ import {
 } from "../records/slot-record.ts";
 import { listRecords } from "../records/stored-records.ts";
 import { isNewerEntry } from "../records/kept-session.ts";
-import {
-  callsOfThisRelease,
-  deleteUnusedCalls,
-  type ListedCall,
-} from "../waiting/waiting-records.ts";
+import { deleteUnusedCalls, type ListedCall, sweepableCalls } from "../waiting/waiting-records.ts";
 import { type AuthorizeSession, authorizeRecord } from "./selected-records.ts";
 import type { SessionsContext } from "../sessions/sessions-context.ts";
 
@@ -56,7 +52,7 @@ export async function sweepSessions(
     const page = await listRecords(store, { ...query, cursor });
     const records = page.records.filter(isOfThisRelease);
     idle.push(...records.filter((record) => !isByName || isOverdue(record, time)));
-    if (!isByName) waiting.push(...(await callsOfThisRelease(page.waiting)));
+    if (!isByName) waiting.push(...(await sweepableCalls(page.waiting)));
     if (!isByName) seen.push(...page.seen);
     ({ cursor } = page);
     left = limit - idle.length - waiting.length;

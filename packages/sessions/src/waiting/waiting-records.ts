@@ -26,11 +26,11 @@ export function isCallOf({ value }: ListedCall, connection: string | undefined):
   return connection === undefined || (isRecord(value) && value["connection"] === connection);
 }
 
-/** Those that no later release wrote: that one sweeps its own. */
-export async function callsOfThisRelease(calls: readonly ListedCall[]): Promise<ListedCall[]> {
+/** Those that a sweep may delete: no later release wrote them, and they are no news, which last as long as their watch. */
+export async function sweepableCalls(calls: readonly ListedCall[]): Promise<ListedCall[]> {
   if (calls.length === 0) return [];
   const { isNewerCall } = await loadWaiting();
-  return calls.filter(({ value }) => !isNewerCall(value));
+  return calls.filter(({ of, value }) => !waitingKeys.isNews(of.id) && !isNewerCall(value));
 }
 
 /** Deletes the calls' entries among those that can be looked at, which name their principal. */
@@ -73,12 +73,22 @@ export async function deleteCalls(
   return open.flat();
 }
 
-/** Deletes waiting calls that nobody has used since they were listed. @returns how many */
+/** Deletes waiting calls that nobody has used since they were listed, and the news of watches. @returns how many calls */
 export async function deleteUnusedCalls(
   store: SessionStore,
   calls: readonly ListedCall[],
 ): Promise<number> {
   const deleted = await deleteAll(store, calls);
-  if (deleted.length > 0) await deleteDue(store, deleted);
+  if (deleted.length === 0) return 0;
+  await deleteDue(store, deleted);
+  for (const { of, value, owner } of deleted) {
+    if (!isRecord(value) || value["kind"] !== "watch") continue;
+    const { records } = await store.list({ prefix: waitingKeys.newsOf(of), limit: 1_000 });
+    // Another principal's watch has the same id.
+    await deleteAll(
+      store,
+      records.filter((record) => record.owner === owner),
+    );
+  }
   return deleted.length;
 }

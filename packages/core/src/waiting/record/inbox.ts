@@ -53,7 +53,7 @@ export function createInbox(store: SessionStore, of: WaitingOwner) {
   return {
     /** Those of a watch, or of all, in the order in which they were found; also those that a step has taken. */
     async list(watch?: string): Promise<StoredNews[]> {
-      const prefix = watch === undefined ? all : `${all}${watch}/`;
+      const prefix = watch === undefined ? all : waitingKeys.newsOf({ ...of, id: watch });
       const found: StoredNews[] = [];
       let cursor: string | undefined;
       do {

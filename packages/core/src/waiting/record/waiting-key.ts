@@ -19,6 +19,9 @@ export const waitingKeys = {
   /** How the keys of an agent session's waiting calls begin, and no others. */
   start: (agent: string | null, sessionId: string): string =>
     `${JSON.stringify([agent, sessionId]).slice(0, -1)},"${slotStart}`,
+  /** How the keys begin of what a watch has found, for whichever principal. */
+  newsOf: ({ agent, sessionId, id }: Omit<WaitingOwner, "principal"> & { readonly id: string }) =>
+    `${waitingKeys.start(agent, sessionId)}${newsStart}${id}/`,
   /** Whether an id in a key is that of an entry of a watch, and of no call. */
   isNews: (id: string): boolean => id.startsWith(newsStart),
   /** The agent session in the key of a waiting call; `undefined` for any other key. */
