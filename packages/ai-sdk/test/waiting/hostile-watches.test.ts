@@ -141,3 +141,18 @@ test.each(bothStores)(
     expect(texts(await news("chat", bob))).toEqual(["B"]);
   },
 );
+
+test("the end of a connection's sessions ends its watches with their news, whoever ends them", async () => {
+  const { watch, board, looked, pass, startProcess, store, clock } = await startWatching();
+  const ended = { ...use, connection: "notes" };
+  const other = createDurableSessions({ connections: {}, store, now: clock });
+  for (const sessions of [startProcess().admin, startProcess(), other, other.admin]) {
+    await watch();
+    board.text += "B";
+    pass();
+    await looked();
+    expect(await newsIn(store)).toHaveLength(1);
+    await sessions.end("chat", ended);
+    expect(await newsIn(store)).toEqual([]);
+  }
+});

@@ -43,6 +43,19 @@ async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Pro
   );
 }
 
+/** Deletes what watches have found. */
+async function deleteNews(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
+  for (const { of, value, owner } of calls) {
+    if (!isRecord(value) || value["kind"] !== "watch") continue;
+    const { records } = await store.list({ prefix: waitingKeys.newsOf(of), limit: 1_000 });
+    // Another principal's watch has the same id.
+    await deleteAll(
+      store,
+      records.filter((record) => record.owner === owner),
+    );
+  }
+}
+
 /**
  * Deletes waiting calls, and tells of those that were open. A leg that is under way does not bring its call back: only
  * its process knows what the server answers.
@@ -62,6 +75,7 @@ export async function deleteCalls(
   }));
   await deleteAll(store, keys);
   await deleteDue(store, calls);
+  await deleteNews(store, calls);
   const open = calls.map(({ of, value }) => {
     const record = parseWaitingRecord(value);
     if (record === undefined || !isOpen({ call: record })) return [];
@@ -81,14 +95,6 @@ export async function deleteUnusedCalls(
   const deleted = await deleteAll(store, calls);
   if (deleted.length === 0) return 0;
   await deleteDue(store, deleted);
-  for (const { of, value, owner } of deleted) {
-    if (!isRecord(value) || value["kind"] !== "watch") continue;
-    const { records } = await store.list({ prefix: waitingKeys.newsOf(of), limit: 1_000 });
-    // Another principal's watch has the same id.
-    await deleteAll(
-      store,
-      records.filter((record) => record.owner === owner),
-    );
-  }
+  await deleteNews(store, deleted);
   return deleted.length;
 }
