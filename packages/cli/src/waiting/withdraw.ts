@@ -55,9 +55,9 @@ export async function withdrawWaiting(
   });
 }
 
-/** Whether a server may work on a call, or on one in it. */
+/** Whether a server may work on a call, or on one in it: of a watch it knows nothing. */
 function isBegun({ type, held }: WaitingRecord): boolean {
-  return held !== undefined || type === "sub-agent";
+  return (held !== undefined && type !== "watch") || type === "sub-agent";
 }
 
 /**
