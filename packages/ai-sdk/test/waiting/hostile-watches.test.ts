@@ -1,4 +1,5 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { checkWaitingCalls, createWaitingCalls } from "@durable-mcp/core/waiting";
 import { expect, test } from "vitest";
 import { bothStores } from "../../../sessions/test/both-stores.ts";
 import { createDurableSessions } from "../../src/index.ts";
@@ -155,4 +156,16 @@ test("the end of a connection's sessions ends its watches with their news, whoev
     await sessions.end("chat", ended);
     expect(await newsIn(store)).toEqual([]);
   }
+});
+
+test("a session fetch on the chat's waiting calls leaves its watches to those who can ask", async () => {
+  const { watch, board, looked, news, pass, store, clock, server } = await startWatching();
+  await watch();
+  board.text = "B";
+  pass();
+  const { url } = server;
+  const own = { sessionId: "chat", principal: alice, connection: "notes", url, now: clock };
+  expect(await checkWaitingCalls(createWaitingCalls({ store, ...own }))).toEqual([]);
+  await looked();
+  expect(texts(await news())).toEqual(["B"]);
 });

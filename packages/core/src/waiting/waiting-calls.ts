@@ -214,7 +214,9 @@ export async function checkWaitingCalls(
   if (context === undefined) throw notOurs();
   const stored = (await context.calls.list()).filter(({ call }) => call.url === context.url.href);
   const current = await Promise.all(stored.map((each) => upToDate(context, each)));
-  const due = current.filter(({ call }) => isDue(call, context.now()));
+  // What a run watches, only a run can look at.
+  const isOurs = (call: WaitingRecord) => call.type !== "watch" && isDue(call, context.now());
+  const due = current.filter(({ call }) => isOurs(call));
   const looked = await Promise.all(due.map((each) => lookAt(context, each, leg)));
   return looked.map(({ call }) => describeWaiting(call));
 }
