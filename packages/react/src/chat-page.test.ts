@@ -79,7 +79,25 @@ const reads: Row[] = [
   ["waits for a route without account", opened(done), found(unsaid), "ready → show"],
 ];
 
+const watched = (state: DurableChatState, pollAfter = now): DurableChatState => ({
+  ...state,
+  waiting: [{ ...question, type: "watch", pollAfter, news: 0 }],
+});
+const worn = { ...after(opened(taker), found(watched(goner))), attempts: 5 };
+
 const posts: Row[] = [
+  [
+    "gives up, although a worker looks at a watch meanwhile",
+    after(worn, itIsTime, ended(passing)),
+    found(watched(goner, now + 60_000)),
+    "failed 502 → show",
+  ],
+  [
+    "goes on once, although a worker looks at a watch meanwhile",
+    after(opened(watched(freed)), itIsTime, ended()),
+    found(watched(freed, now + 60_000)),
+    "ready → show",
+  ],
   ["reads what became of it", posting, ended(passing), "checking u2 502 → look"],
   ["knows by an answer that it arrived", posting, ended(passing, 1), "checking 502 → look"],
   ["stays while the server answers", taken, found(taker), "posting u2 → "],

@@ -1,3 +1,4 @@
+import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { UIMessage } from "ai";
 import { type DurableChatState, has, type Moment, type Page, type Step } from "./page-state.ts";
 import { pauseMs } from "./retry.ts";
@@ -67,11 +68,15 @@ function dueAtOf({ messages, waiting }: DurableChatState): number | undefined {
 
 /** What the agent goes on for, once. */
 export function reasonOf({ messages, waiting }: DurableChatState): string {
-  return JSON.stringify([messages.flatMap(placeholdersOf), waiting]);
+  return JSON.stringify([messages.flatMap(placeholdersOf), waiting.map(essence)]);
 }
 
 /** What is new in a chat changes it. */
 export function contentOf(state: DurableChatState | undefined): string {
   const last = state?.messages.at(-1);
-  return JSON.stringify([state?.messages.length, last?.id, last?.parts.length, state?.waiting]);
+  const waiting = state?.waiting.map(essence);
+  return JSON.stringify([state?.messages.length, last?.id, last?.parts.length, waiting]);
 }
+
+/** That a worker has looked at a watch is nothing new. */
+const essence = (entry: WaitingEntry) => (entry.type === "watch" ? entry.news : entry);
