@@ -32,11 +32,7 @@ test("a chat that ends while a process looks leaves nothing in the store", async
     "stateless",
   );
   await watch();
-  const [asked, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  board.wait = async () => {
-    asked.resolve();
-    await ended.promise;
-  };
+  const { asked, answered: ended } = holdUp(board);
   board.text = "B";
   pass();
   const looking = looked();
@@ -89,14 +85,20 @@ test("a watch is looked at no more often than it says", async () => {
   expect(await watching(86_400_000)).toMatchObject({ type: "watch" });
 });
 
-test("a worker that meets the look of another one does not put the next look off", async () => {
-  const { watch, board, looked, news, pass } = await startWatching(undefined, "stateless");
-  await watch();
+/** Has the next look wait for its answer. */
+function holdUp(board: { wait?: () => Promise<void> }) {
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   board.wait = async () => {
     asked.resolve();
     await answered.promise;
   };
+  return { asked, answered };
+}
+
+test("a worker that meets the look of another one does not put the next look off", async () => {
+  const { watch, board, looked, news, pass } = await startWatching(undefined, "stateless");
+  await watch();
+  const { asked, answered } = holdUp(board);
   // Nobody has looked for some minutes.
   pass(240_000);
   const looking = looked();
@@ -168,4 +170,49 @@ test("a session fetch on the chat's waiting calls leaves its watches to those wh
   expect(await checkWaitingCalls(createWaitingCalls({ store, ...own }))).toEqual([]);
   await looked();
   expect(texts(await news())).toEqual(["B"]);
+});
+
+test("while news wait for a step that fails, they are told ever more rarely, and as before after it", async () => {
+  const { watch, board, looked, news, pass } = await startWatching();
+  await watch();
+  board.text = "B";
+  const minutesOfLooks = async (minutes: number) => {
+    const found: number[] = [];
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      pass();
+      if ((await looked()).length > 0) found.push(minute);
+    }
+    return found;
+  };
+  expect(await minutesOfLooks(20)).toEqual([1, 2, 3, 5, 9, 17]);
+  board.text = "C";
+  expect(await minutesOfLooks(15)).toEqual([13, 14, 15]);
+  pass(7_200_000);
+  await looked();
+  expect(await minutesOfLooks(60)).toEqual([60]);
+  expect(texts(await news())).toEqual(["B", "C"]);
+  expect(await minutesOfLooks(3)).toEqual([1, 2, 3]);
+});
+
+test("a step that takes news during a look leaves none of them, and the next look is not late", async () => {
+  const { watch, board, looked, news, pass, sessions } = await startWatching(
+    undefined,
+    "stateless",
+  );
+  await watch();
+  board.text = "B";
+  pass();
+  await looked();
+  pass(600_000);
+  const { asked, answered } = holdUp(board);
+  const looking = looked();
+  await asked.promise;
+  expect(texts(await news())).toEqual(["B"]);
+  board.text = "C";
+  answered.resolve();
+  expect(await looking).toMatchObject([{ call: { state: "waiting", news: 0 } }]);
+  expect(await sessions.waiting("chat", use)).toMatchObject([{ news: 0 }]);
+  pass();
+  expect(await looked()).toMatchObject([{ call: { news: 1 } }]);
+  expect(texts(await news())).toEqual(["C"]);
 });

@@ -2,11 +2,16 @@
 
 import { invalid } from "@durable-mcp/core/internal";
 import type { NewsType, WaitingCall } from "@durable-mcp/core/waiting";
-import type { StoredNews, WaitingRecord, WatchCall } from "@durable-mcp/core/waiting/internal";
+import type {
+  StoredCall,
+  StoredNews,
+  WaitingRecord,
+  WatchCall,
+} from "@durable-mcp/core/waiting/internal";
 import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { mayWatch, type WaitingSource } from "./waiting-source.ts";
 
 /** What is watched. */
@@ -117,6 +122,7 @@ const maxLength = 100_000;
 export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
   const { source, now } = kept;
   const records = await kept.records();
+  const { renews } = await loadWaiting();
   const { inbox } = records;
   const known = given.get(source) ?? { keys: new Set(), length: 0 };
   given.set(source, known);
@@ -144,12 +150,12 @@ export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
     await inParallel(news, (one) => inbox!.take(one, now()));
     await inParallel(ids, async (id) => {
       const watch = await records.read(id);
-      const { held } = watch?.call ?? {};
-      if (!watch || held?.type !== "watch") return;
+      if (!watch || !isOpen(watch) || watch.call.type !== "watch") return;
+      const { call } = watch as StoredCall<WatchCall>;
       const taken = news.filter(({ entry }) => entry.watch === id).length;
-      const left = Math.max(0, (held.news ?? 0) - taken);
-      // Whoever looks meanwhile counts anew.
-      await records.replace(watch, { ...watch.call, held: { ...held, news: left } } as WatchCall);
+      const left = Math.max(0, (call.held.news ?? 0) - taken);
+      const next = { ...call.held, expiresAt: call.expiresAt, news: left };
+      await records.replace(watch, renews(call, next, now()));
     });
   });
   return news.map((one) => describe(one, callOf(one)!));

@@ -53,10 +53,9 @@ export async function keepWatch(context: WaitingContext, watch: Watch): Promise<
       const { call } = known;
       const isNew = call.expiresAt - now() > (1 - renewedAfter) * limits.maxAgeMs;
       const isSame = call.url === url.href && call.held.intervalMs === intervalMs;
-      // Whoever looks at it now would write over it. The next step renews it.
-      if ((isNew && isSame) || call.state === "answering") return call;
+      if (isNew && isSame) return call;
       const use = { expiresAt: now() + limits.maxAgeMs, intervalMs };
-      const next = { ...renews(call, use), url: url.href };
+      const next = { ...renews(call, { ...call.held, ...use }, now()), url: url.href };
       if (await calls.replace(known, next)) return next;
       continue;
     }

@@ -10,6 +10,8 @@ import { lookAtResource } from "./watched-resource.ts";
 const maxOpen = 100;
 /** How long an entry stays that a step has taken, in milliseconds. A claim is given up for dead much earlier. */
 const takenMs = 3_600_000;
+/** While news wait, looks come ever later, up to this, in milliseconds: whoever looks begins a step, which may fail. */
+const maxPauseMs = 3_600_000;
 /** An entry goes so long after its watch would have ended, in milliseconds, if no step takes it. */
 const keptMs = 2_592_000_000;
 
@@ -47,7 +49,10 @@ async function look(
     const entry = { version: 1, watch: id, since: held.since, place: at, foundAt: now() } as const;
     return await inbox.put(name, { ...body, ...entry }, expiresAt + keptMs);
   };
-  const goesOn = (next: Partial<HeldWatch>, pollMs = held.intervalMs): LegOutcome => ({
+  const waitedMs =
+    open.length === 0 ? 0 : now() - Math.max(...open.map((one) => one.entry.foundAt));
+  const pauseMs = Math.max(held.intervalMs, Math.min(waitedMs, maxPauseMs));
+  const goesOn = (next: Partial<HeldWatch>, pollMs = pauseMs): LegOutcome => ({
     ...{ type: "goes-on", held: { ...held, ...next }, pollMs },
   });
 
@@ -65,5 +70,5 @@ async function look(
   if (found.news === undefined) return goesOn({ ...next, place });
   // Another look was faster, and this one has perhaps read what was there before it.
   if (!(await put(`${place + 1}`, found.news, place + 1))) return goesOn({}, 0);
-  return goesOn({ ...next, place: place + 1, news: open.length + 1 });
+  return goesOn({ ...next, place: place + 1, news: open.length + 1 }, held.intervalMs);
 }

@@ -4,7 +4,7 @@ import { serverLimits } from "../../base/server-limits.ts";
 import { hasBytes } from "../../stores/store-arguments.ts";
 import type { InputRequest } from "../questions/input-request.ts";
 import { fateOf } from "./waiting-call.ts";
-import type { Held } from "./held.ts";
+import type { Held, HeldWatch } from "./held.ts";
 import {
   type AgentCall,
   commonOf,
@@ -106,14 +106,20 @@ export function heldAs(held: Held) {
   return held.type === "watch" ? { type: held.type, held } : { type: held.type, held };
 }
 
-/** A step watches for longer, or at other times. Its entry has to last as long. */
+/**
+ * A step watches for longer, or at other times, or has taken news. Who looks meanwhile counts as dead: the next look
+ * finds what that one has found. The call's entry has to be as early, and last as long.
+ */
 export function renews(
   call: WatchCall,
-  { expiresAt, intervalMs }: { readonly expiresAt: number; readonly intervalMs: number },
+  { expiresAt, ...next }: Pick<WatchCall, "expiresAt"> & Pick<HeldWatch, "intervalMs" | "news">,
+  now: number,
 ): WatchCall {
-  const pollAfter = Math.min(call.pollAfter, call.pollAfter - call.held.intervalMs + intervalMs);
-  const due = call.due === undefined ? undefined : otherEntry(call);
-  return { ...call, due, expiresAt, pollAfter, held: { ...call.held, intervalMs } };
+  const pollAfter = Math.min(Math.max(call.pollAfter, now), now + next.intervalMs);
+  const isSame = pollAfter === call.pollAfter && expiresAt === call.expiresAt;
+  const due = isSame || call.due === undefined ? call.due : otherEntry(call);
+  const { claim: _, ...kept } = call;
+  return { ...kept, state: "waiting", due, expiresAt, pollAfter, held: { ...call.held, ...next } };
 }
 
 /** Whether a call waits for its server, which keeps it: somebody has to look at it, until it is over or asks a person. */
