@@ -216,3 +216,23 @@ test("a step that takes news during a look leaves none of them, and the next loo
   expect(await looked()).toMatchObject([{ call: { news: 1 } }]);
   expect(texts(await news())).toEqual(["C"]);
 });
+
+test.each(["unwatch", "withdraw"] as const)("%s ends a watch during a look, too", async (how) => {
+  const { watch, board, looked, news, pass, sessions, store } = await startWatching(
+    undefined,
+    "stateless",
+  );
+  const { id } = await watch();
+  board.text = "B";
+  pass();
+  const { asked, answered } = holdUp(board);
+  const looking = looked();
+  await asked.promise;
+  if (how === "withdraw") await sessions.withdraw("chat", id, use);
+  else await sessions.run("chat", use, (run) => run.unwatch("notes", { resource }));
+  answered.resolve();
+  expect(await looking).toMatchObject([{ call: { state: "withdrawn" } }]);
+  expect(await newsIn(store)).toEqual([]);
+  expect(await news()).toEqual([]);
+  expect(await sessions.waiting("chat", use)).toEqual([]);
+});

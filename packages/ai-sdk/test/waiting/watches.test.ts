@@ -4,6 +4,7 @@ import { createSqliteStore } from "../../../stores/src/sqlite.ts";
 import { bothStores } from "../../../sessions/test/both-stores.ts";
 import { alice, bob } from "../step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
+import { defineMcpStdioConnection } from "../../src/stdio.ts";
 import { resource, startWatching, texts } from "./watching.ts";
 
 const use = { principal: alice };
@@ -218,12 +219,16 @@ test("watching needs its option, a store, and a resource that is there", async (
   const notes = defineMcpClientConnection({
     ...{ url: server.url, description: "Notes.", waiting: true },
   });
-  const without = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
-  const refused = without.run("chat", use, (run) => run.watch("notes", { resource }));
-  await expect(refused).rejects.toMatchObject({
-    code: "CONNECTION_INVALID",
-    data: { field: "connections.notes.waiting.watch" },
-  });
+  const program = defineMcpStdioConnection({ command: "notes", description: "A program." });
+  const connections = { notes, program };
+  const without = createDurableSessions({ connections, store: createMemoryStore() });
+  for (const [name, field] of [
+    ["notes", "connections.notes.waiting.watch"],
+    ["program", "connections.program"],
+  ] as const) {
+    const refused = without.run("chat", use, (run) => run.watch(name, { resource }));
+    await expect(refused).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field } });
+  }
 });
 
 test("watches at which nobody can look do not stand before others", async () => {

@@ -100,14 +100,19 @@ export function createKeptCalls(
 /** Takes a call back, and has a server stop that keeps it, best effort. @throws {McpSessionError} `NOT_WAITING` */
 export async function withdrawCall(context: WaitingContext, id: string): Promise<WaitingRecord> {
   const stored = await readCall(context, id);
-  if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
+  const { type, state } = stored.call;
+  // A watch ends, whoever looks.
+  const isWatch = type === "watch";
+  if (state !== "waiting" && !(isWatch && state === "answering")) throw notWaiting(state);
   const { by: _, ...ended } = over(stored.call, "withdrawn");
   const next = { ...ended, ...(context.by !== undefined && { by: context.by }) };
-  if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
+  if ((await context.calls.replace(stored, next)) === undefined) {
+    if (isWatch) return await withdrawCall(context, id);
+    throw notWaiting("answering");
+  }
   await tellWaiting(context, next, stored.call);
   const { fetch } = context;
-  // A watch asks nobody to stop: what it has found goes, even if its connection is not declared any more.
-  const isWatch = stored.call.type === "watch";
+  // It asks nobody to stop: what it has found goes, even if its connection is not declared any more.
   if (fetch || isWatch)
     await cancelHeld(context, stored.call, { fetch: fetch ?? globalThis.fetch });
   return next;

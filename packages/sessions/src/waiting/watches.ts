@@ -64,7 +64,7 @@ export interface RunWatches<NAME extends string = string> {
   /**
    * Ends a watch, and what waits of it. Does nothing if there is none.
    *
-   * @throws {McpSessionError} `NOT_WAITING` while a process looks; `CONNECTION_INVALID`, `STORE_FAILED`
+   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`
    */
   unwatch(connection: NAME, watched: Watched): Promise<void>;
 }
@@ -93,6 +93,11 @@ export function createWatches({
       const watch = { connection: name, url: new URL(url), ask, request };
       return { watch, calls, describeWaiting };
     }
+    if (definition.type !== "mcp-client")
+      throw invalid(
+        `connections.${name}`,
+        `connections.${name} is no server over HTTP: a program in a run, which ends, cannot be watched.`,
+      );
     const field = `connections.${name}.waiting.watch`;
     const fix = isAllowed
       ? "needs durable sessions: a state that the application carries has no place for what comes between steps"

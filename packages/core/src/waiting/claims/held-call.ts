@@ -94,8 +94,9 @@ export async function lookAt(
     if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
   }
   const current = await calls.read(call.id);
-  // Its chat has ended, and a look has perhaps found something since.
-  if (!current && call.type === "watch") await calls.inbox?.drop(await calls.inbox.list(call.id));
+  // It was ended, and a look has perhaps found something since.
+  const isGone = !current || current.call.state === "withdrawn";
+  if (isGone && call.type === "watch") await calls.inbox?.drop(await calls.inbox.list(call.id));
   const next = current ?? stored;
   const { answer } = next.call;
   if (answer && saysUnheard(answer)) tellCannotWait(context, describeWaiting(call).tool, "unheard");
