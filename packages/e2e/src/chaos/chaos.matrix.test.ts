@@ -25,8 +25,9 @@ test.for(storeKinds.filter((kind) => kind === "sqlite" || process.env["TEST_MATR
   { timeout: 120_000 },
   async (store, { skip }) => {
     skip(storeUnavailable[store] !== undefined, storeUnavailable[store]);
-    const { violations, kills } = await runNews({ store, rounds: 1, seed: 10 });
+    const { violations, kills, restarts } = await runNews({ store, rounds: 1, seed: 10 });
     expect(violations).toEqual([]);
     expect(kills).toBeGreaterThan(3);
+    expect(restarts).toBeGreaterThan(0);
   },
 );

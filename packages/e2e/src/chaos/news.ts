@@ -1,67 +1,57 @@
-/** Watches over kills: three lookers, a server that restarts, forgets, repeats itself and answers late. */
-import { randomUUID } from "node:crypto";
+/** Watches over kills: three lookers, and a server that is killed, forgets, repeats itself and answers late. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
+import { freePort } from "../processes/free-port.ts";
 import { startModule } from "../processes/start-module.ts";
 import { randomFromSeed } from "../replicas/random-from-seed.ts";
+import { type BoardState, type NewsBoard, resource } from "./news-board-program.ts";
 import type { NewsLooker } from "./news-looker-program.ts";
 import { createNewsSessions, type NewsUse } from "./news-sessions.ts";
 
 const principal = { type: "app" } as const;
-const resource = "board://chaos";
 const lookers = 3;
 const troubledMs = 20_000;
 /** A busy machine gets so much longer, until so many lookers have met trouble. */
 const [moreMs, fewestKills] = [30_000, 4];
 
-/** A server with one resource, which counts, and with sessions. */
-async function startBoard(random: () => number) {
-  const known = new Set<string>();
-  const board = { value: 0, isTroubled: true, forget: () => known.clear() };
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const { id, method } = (await json(request)) as { id?: number; method?: string };
-    const session = request.headers["mcp-session-id"]?.toString();
-    const reply = (status: number, body?: object, headers = {}) =>
-      response
-        .writeHead(status, { "content-type": "application/json", ...headers })
-        .end(body && JSON.stringify({ jsonrpc: "2.0", id, ...body }));
-    if (request.method !== "POST") return reply(405);
-    if (method === "initialize") {
-      const own = randomUUID();
-      known.add(own);
-      const serverInfo = { name: "board", version: "1.0.0" };
-      const capabilities = { resources: {} };
-      const result = { protocolVersion: "2025-11-25", capabilities, serverInfo };
-      return reply(200, { result }, { "mcp-session-id": own });
+/** A server in a process of its own. After a kill another one has its port, what it had, and none of its sessions. */
+async function startBoard(seed: number) {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-board-"));
+  const [port, file] = [await freePort(), join(folder, "board.json")];
+  const url = `http://127.0.0.1:${port}/mcp`;
+  let state: BoardState = { value: 0, isTroubled: false };
+  const closing = new AbortController();
+  let over = new AbortController();
+  let starts = 0;
+  const set = (next: Partial<BoardState>) => {
+    state = { ...state, ...next };
+    writeFileSync(file, JSON.stringify(state));
+  };
+  const serve = async () => {
+    const program = new URL("news-board-program.ts", import.meta.url);
+    while (!closing.signal.aborted) {
+      const input = { port, file, seed: seed + starts };
+      const step = await startModule<NewsBoard, void>(program, { input, timeoutMs: 180_000 });
+      over = new AbortController();
+      starts += 1;
+      const signal = AbortSignal.any([over.signal, closing.signal]);
+      await step.kill({ at: signal.aborted ? Promise.resolve() : once(signal, "abort") });
     }
-    if (id === undefined) return reply(202);
-    if (session === undefined) return reply(400, { error: { code: -32_000, message: "No id" } });
-    if (!known.has(session))
-      return reply(404, { error: { code: -32_001, message: "Session not found" } });
-    if (method !== "resources/read")
-      return reply(200, { error: { code: -32_601, message: "Method not found" } });
-    const text = String(board.value);
-    const roll = board.isTroubled ? random() : 1;
-    // A late answer is an old one: whoever waits for it is given up for dead after a second.
-    if (roll < 0.15) await setTimeout(200 + random() * 2_000);
-    else if (roll < 0.25) return reply(503);
-    else if (roll < 0.3) return void response.destroy();
-    return reply(200, { result: { contents: [{ uri: resource, text }] } });
   };
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  set({});
+  const served = serve();
+  while (!(await fetch(url).catch(() => undefined))) await setTimeout(20);
   const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    closing.abort();
+    await served;
+    rmSync(folder, { recursive: true, force: true });
   };
-  return Object.assign(board, { url: `http://127.0.0.1:${port}/mcp`, close });
+  const kill = () => over.abort();
+  return { url, set, kill, close, value: () => state.value, starts: () => starts };
 }
 
 /** A chat that watches, for some seconds of trouble. @returns what came of it, and what is wrong */
@@ -69,7 +59,7 @@ async function watchThrough(kind: StoreKind, seed: number) {
   const random = randomFromSeed(seed);
   const { remove, ...place } = await startStorePlace(kind);
   const { store, close } = await openStoreAt(place);
-  const board = await startBoard(random);
+  const board = await startBoard(seed);
   const use: NewsUse = { url: board.url, startedAt: Date.now() };
   const sessions = createNewsSessions(store, use);
   const troubledUntil = Date.now() + troubledMs;
@@ -112,29 +102,28 @@ async function watchThrough(kind: StoreKind, seed: number) {
     taken.push(...(await run.catch(() => [])));
   };
   try {
-    board.isTroubled = false;
     await sessions.run("chat", { principal }, (run) =>
       run.watch("board", { resource }, { everyMs: 5_000 }),
     );
-    board.isTroubled = true;
+    board.set({ isTroubled: true });
     const looking = Array.from({ length: lookers }, look);
     while (isTroubled()) {
       await setTimeout(50 + random() * 200);
       const roll = random();
-      if (roll < 0.5) board.value += 1;
-      else if (roll < 0.6) board.forget();
+      if (roll < 0.5) board.set({ value: board.value() + 1 });
+      else if (roll < 0.54) board.kill();
       else if (roll < 0.9) await step(random() < 0.3);
     }
-    board.isTroubled = false;
+    board.set({ isTroubled: false });
     // Machines may be slow.
-    while (taken.at(-1)?.value !== board.value && Date.now() < untilAt) {
+    while (taken.at(-1)?.value !== board.value() && Date.now() < untilAt) {
       await setTimeout(200);
       await step(false);
     }
     over.abort();
     await Promise.all(looking);
-    const faults = judge(taken, board.value);
-    return { entries: taken.length, kills, faults };
+    const faults = judge(taken, board.value());
+    return { entries: taken.length, kills, restarts: board.starts() - 1, faults };
   } finally {
     await board.close();
     await close?.();
@@ -165,12 +154,13 @@ export async function runNews({
   readonly seed: number;
 }) {
   const violations: { readonly seed: number; readonly faults: readonly string[] }[] = [];
-  let [entries, kills] = [0, 0];
+  let [entries, kills, restarts] = [0, 0, 0];
   for (let round = 0; round < rounds; round += 1) {
     const { faults, ...counts } = await watchThrough(store, seed + round);
     entries += counts.entries;
     kills += counts.kills;
+    restarts += counts.restarts;
     if (faults.length > 0) violations.push({ seed: seed + round, faults });
   }
-  return { violations, entries, kills };
+  return { violations, entries, kills, restarts };
 }

@@ -44,7 +44,7 @@ for (const { seed: own, faults: found } of news.violations)
     `npm run lab -- chaos --store ${store} --rounds 0 --watches 1 --seed ${own}\n${found.join("\n")}`,
   );
 console.log(
-  `${store}: ${watches} watches, ${news.entries} entries, ${news.kills} kills, ${news.violations.length} with violations`,
+  `${store}: ${watches} watches, ${news.entries} entries, ${news.kills} kills, ${news.restarts} restarts, ${news.violations.length} with violations`,
 );
 const seconds = Math.round((Date.now() - startedAt) / 1_000);
 console.log(
