@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { startNotebookServer } from "../../../sessions/test/notebook-server.ts";
 import { alice } from "../step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../../src/index.ts";
+import { startWatching } from "./watching.ts";
 
 /** A store that counts its operations, by their kind. */
 function counting(store: SessionStore, counts: Record<string, number>): SessionStore {
@@ -67,3 +68,27 @@ test("10,000 watches of which 20 are due cost what 20 cost", async () => {
   const all = Object.values(few).reduce((sum, count) => sum + count, 0);
   expect((all - 1) / 20).toBeLessThanOrEqual(9);
 }, 60_000);
+
+test("a list of what waits reads no news", async () => {
+  const listed: string[] = [];
+  const watching = await startWatching((now) => {
+    const store = createMemoryStore({ now });
+    return {
+      ...store,
+      async list(query) {
+        const page = await store.list(query);
+        listed.push(...page.records.map(({ value }) => JSON.stringify(value)));
+        return page;
+      },
+    };
+  });
+  const { watch, board, looked, pass, sessions } = watching;
+  await watch();
+  board.text = "news of the board";
+  pass();
+  await looked();
+  listed.length = 0;
+  expect(await sessions.waiting("chat", { principal: alice })).toMatchObject([{ news: 1 }]);
+  expect(listed).toHaveLength(1);
+  expect(listed.join()).not.toContain("news of the board");
+});

@@ -47,7 +47,8 @@ async function deleteDue(store: SessionStore, calls: readonly ListedCall[]): Pro
 async function deleteNews(store: SessionStore, calls: readonly ListedCall[]): Promise<void> {
   for (const { of, value, owner } of calls) {
     if (!isRecord(value) || value["kind"] !== "watch") continue;
-    const { records } = await store.list({ prefix: waitingKeys.newsOf(of), limit: 1_000 });
+    const prefix = waitingKeys.newsOf(of.agent, of.sessionId, of.id);
+    const { records } = await store.list({ prefix, limit: 1_000 });
     // Another principal's watch has the same id.
     await deleteAll(
       store,

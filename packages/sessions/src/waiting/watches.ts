@@ -93,7 +93,7 @@ export function createWatches({
       const watch = { connection: name, url: new URL(url), ask, request };
       return { watch, calls, describeWaiting };
     }
-    if (definition.type !== "mcp-client")
+    if (!("url" in definition.options))
       throw invalid(
         `connections.${name}`,
         `connections.${name} is no server over HTTP: a program in a run, which ends, cannot be watched.`,

@@ -49,11 +49,10 @@ const pageSize = 1_000;
 
 export function createInbox(store: SessionStore, of: WaitingOwner) {
   const owner = JSON.stringify(principalParts(of.principal));
-  const all = waitingKeys.start(of.agent, of.sessionId) + newsStart;
   return {
     /** Those of a watch, or of all, in the order in which they were found; also those that a step has taken. */
     async list(watch?: string): Promise<StoredNews[]> {
-      const prefix = watch === undefined ? all : waitingKeys.newsOf({ ...of, id: watch });
+      const prefix = waitingKeys.newsOf(of.agent, of.sessionId, watch);
       const found: StoredNews[] = [];
       let cursor: string | undefined;
       do {
