@@ -234,3 +234,29 @@ test.each(["unwatch", "withdraw"] as const)("%s ends a watch during a look, too"
   expect(await news()).toEqual([]);
   expect(await sessions.waiting("chat", use)).toEqual([]);
 });
+
+test("a worker that meets the entry of a call before its record does not have it forgotten", async () => {
+  const { watch, board, looked, pass, startProcess, store } = await startWatching();
+  await watch();
+  board.text = "B";
+  pass();
+  await looked();
+  pass(7_200_000);
+  await looked();
+  let isMet = false;
+  const slow: SessionStore = {
+    ...store,
+    async put(key, value, ...others) {
+      if (!isMet && key.includes('"waiting/')) {
+        isMet = true;
+        pass();
+        await looked();
+      }
+      return await store.put(key, value, ...others);
+    },
+  };
+  await startProcess(slow).run("chat", use, (run) => run.waiting.news());
+  expect(isMet).toBe(true);
+  pass(120_000);
+  expect(await looked()).toMatchObject([{ call: { news: 0 } }]);
+});

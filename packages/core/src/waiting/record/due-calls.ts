@@ -149,8 +149,8 @@ function dueOf(store: SessionStore, agent: string | null) {
       return isRecord(stored?.value) ? (stored.value as unknown as DueCall) : undefined;
     },
     /**
-     * After a look: drops an entry that leads to no open call, and moves that of a call whose process lives, or whose
-     * questions stay although their time is up.
+     * After a look: drops an entry that leads to no open call, and moves one that is not its call's, or whose call has a
+     * process that lives, or questions that stay although their time is up.
      */
     async followLook(
       reference: string,
@@ -162,7 +162,9 @@ function dueOf(store: SessionStore, agent: string | null) {
       const isOfStep = call?.step === reference && !call.isDelivered && call.expiresAt > now;
       if (isOfStep && (!isListed(call) || call.due !== reference))
         return await store.touch(key, call.expiresAt);
-      if (!isListed(call) || call.due !== reference) return void (await store.delete(key));
+      if (!isListed(call)) return void (await store.delete(key));
+      // Another process writes a call that this entry is of, or was, and has not dropped it.
+      if (call.due !== reference) return await store.touch(key, now + defaultClaimMs);
       // Nobody can look at it here: its connection is not declared, or has another URL. Others come first.
       const isUnseen = call.state === "waiting" && (call.pollAfter ?? now) <= now - defaultClaimMs;
       if (isUnseen) return await store.touch(key, now + unseenMs);

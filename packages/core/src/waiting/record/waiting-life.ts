@@ -115,9 +115,10 @@ export function renews(
   { expiresAt, ...next }: Pick<WatchCall, "expiresAt"> & Pick<HeldWatch, "intervalMs" | "news">,
   now: number,
 ): WatchCall {
-  const pollAfter = Math.min(Math.max(call.pollAfter, now), now + next.intervalMs);
-  const isSame = pollAfter === call.pollAfter && expiresAt === call.expiresAt;
-  const due = isSame || call.due === undefined ? call.due : otherEntry(call);
+  const isSoon = call.pollAfter > now && call.pollAfter <= now + next.intervalMs;
+  const pollAfter = isSoon ? call.pollAfter : now + next.intervalMs;
+  const isLater = pollAfter >= call.pollAfter && expiresAt === call.expiresAt;
+  const due = isLater || call.due === undefined ? call.due : otherEntry(call);
   const { claim: _, ...kept } = call;
   return { ...kept, state: "waiting", due, expiresAt, pollAfter, held: { ...call.held, ...next } };
 }
