@@ -44,7 +44,8 @@ async function startBoard(seed: number) {
   };
   set({});
   const served = serve();
-  while (!(await fetch(url).catch(() => undefined))) await setTimeout(20);
+  const isUp = async () => await fetch(url, { method: "POST", body: "{}" }).catch(() => undefined);
+  while (!(await isUp())) await setTimeout(20);
   const close = async () => {
     closing.abort();
     await served;
