@@ -2,7 +2,7 @@ import type { WaitingEntry } from "@durable-mcp/core/waiting";
 import type { UIMessage } from "ai";
 import { type DurableChatState, has, type Moment, type Page, type Step } from "./page-state.ts";
 import { pauseMs } from "./retry.ts";
-import { blockingOf, placeholdersOf, workingOf } from "./use-waiting.ts";
+import { openOf, placeholdersOf } from "./use-waiting.ts";
 
 /** In a row, without anything new in the chat. */
 const maxAttempts = 5;
@@ -59,24 +59,23 @@ const needsApproval = ({ state }: { type: string; state?: string }) =>
   state === "approval-requested";
 
 /** When the agent may go on: 0 at once, `undefined` not yet. */
-function dueAtOf({ messages, waiting }: DurableChatState): number | undefined {
-  if (blockingOf(waiting).length > 0 || messages.flatMap(placeholdersOf).length === 0)
-    return undefined;
-  const working = workingOf(waiting);
+function dueAtOf(state: DurableChatState): number | undefined {
+  const { blocking, working } = openOf(state);
+  if (blocking.length > 0 || state.messages.flatMap(placeholdersOf).length === 0) return undefined;
   return working.length > 0 ? Math.min(...working.map(({ pollAfter = 1 }) => pollAfter)) : 0;
 }
 
 /** What the agent goes on for, once. */
 export function reasonOf({ messages, waiting }: DurableChatState): string {
-  return JSON.stringify([messages.flatMap(placeholdersOf), waiting.map(essence)]);
+  return JSON.stringify([messages.flatMap(placeholdersOf), waiting.filter(isCall)]);
 }
 
 /** What is new in a chat changes it. */
 export function contentOf(state: DurableChatState | undefined): string {
   const last = state?.messages.at(-1);
-  const waiting = state?.waiting.map(essence);
-  return JSON.stringify([state?.messages.length, last?.id, last?.parts.length, waiting]);
+  const calls = state?.waiting.filter(isCall);
+  return JSON.stringify([state?.messages.length, last?.id, last?.parts.length, calls]);
 }
 
 /** That a worker has looked at a watch is nothing new. */
-const essence = (entry: WaitingEntry) => (entry.type === "watch" ? entry.news : entry);
+const isCall = ({ type }: WaitingEntry) => type !== "watch";

@@ -11,12 +11,11 @@ import type { AnswerProblem } from "./question.tsx";
 import { problemOf, refusing } from "./refusal.ts";
 import { useServerState } from "./use-server-state.ts";
 import {
-  blockingOf,
   defaultIntervalMs,
   everyMs,
   type Waiting,
   type WaitingOptions,
-  workingOf,
+  openOf,
 } from "./use-waiting.ts";
 
 type MessageOf<STATE extends DurableChatState> = STATE["messages"][number];
@@ -121,10 +120,9 @@ export function useDurableChat<STATE extends DurableChatState>(
     await refresh();
     return problem;
   };
-  const waiting = state?.waiting ?? [];
   return {
     ...chat,
-    ...{ state, refresh, blocking: blockingOf(waiting), working: workingOf(waiting) },
+    ...{ state, refresh, ...openOf(state) },
     ...viewOf(page, failure, chat.messages),
     goOn: () => machine.tell("told"),
     async stop() {

@@ -44,37 +44,34 @@ export function useWaiting<STATE extends WaitingState = WaitingState>({
   ...options
 }: WaitingOptions<STATE>): Waiting<STATE> {
   const { failure, ...found } = useServerState(options, (now) => everyMs(now, intervalMs));
-  const waiting = found.state?.waiting ?? [];
   const error = failure?.error;
-  return { ...found, blocking: blockingOf(waiting), working: workingOf(waiting), error };
+  return { ...found, ...openOf(found.state), error };
 }
 
 /** How often to look; `undefined`: not by itself. */
-export function everyMs(
-  { answering, waiting }: WaitingState,
-  intervalMs: number,
-): number | undefined {
+export function everyMs(state: WaitingState, intervalMs: number): number | undefined {
   // Another page or process is at it: this goes on in a moment.
-  if (answering === "yes") return Math.min(1_000, intervalMs);
-  const isAnyDue = blockingOf(waiting).length > 0 || workingOf(waiting).length > 0;
-  return isAnyDue ? intervalMs : undefined;
+  if (state.answering === "yes") return Math.min(1_000, intervalMs);
+  const { blocking, working } = openOf(state);
+  return blocking.length > 0 || working.length > 0 ? intervalMs : undefined;
 }
 
 /** A connection may want a sign-in that nothing waits for. */
-export function blockingOf(waiting: readonly WaitingEntry[]): WaitingEntry[] {
-  return waiting.filter((entry) =>
+export function openOf(
+  state: WaitingState | undefined,
+): Pick<Waiting<unknown>, "blocking" | "working"> {
+  const waiting = state?.waiting ?? [];
+  const blocking = waiting.filter((entry) =>
     entry.type === "sign-in"
       ? waiting.some(({ type, connection }) => {
           return type === "call-waits-for-sign-in" && connection === entry.connection;
         })
       : entry.type === "question",
   );
-}
-
-export function workingOf(waiting: readonly WaitingEntry[]): WaitingCall[] {
-  return waiting.filter(
+  const working = waiting.filter(
     (entry): entry is WaitingCall => entry.type === "task" || entry.type === "stream",
   );
+  return { blocking, working };
 }
 
 /** The ids of calls that have a placeholder in the place of a result. */
