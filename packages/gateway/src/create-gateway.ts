@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import { BodyNotRead, wait, within } from "@durable-mcp/core/internal";
 import { refusal } from "./base/answers.ts";
 import type { DurableSessionsAdmin } from "./base/centre.ts";
@@ -46,8 +47,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (isShutDown) return refusal(503, "The gateway is being stopped.", { code, headers });
       const serving = serve(request).catch((error: unknown) => {
         if (error instanceof BodyNotRead) return refusal(400, error.message);
-        // A store, or a function of the application, has failed.
-        console.error("The gateway could not answer a request.", error);
+        // A store, or a function of the application, has failed. Some drivers add what they were to write.
+        const isOwn = McpSessionError.isInstance(error);
+        const why = isOwn ? error.message : ((error as Error | undefined)?.stack ?? String(error));
+        console.error(`The gateway could not answer a request. ${why}`);
         return refusal(503, "The gateway cannot serve this now.", { code });
       });
       underWay.add(serving);

@@ -1,6 +1,7 @@
+import { inspect } from "node:util";
 import { createMemoryStore } from "@durable-mcp/core";
 import { createFaultyServer, createFaultyStore } from "@durable-mcp/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { begin, get, messagesOf, post, readEvents, toolCall } from "../../test/raw-client.ts";
 import { serveGateway } from "../../test/serve-gateway.ts";
 
@@ -97,12 +98,17 @@ test.each(["", "@work"])(
     const url = `${one.url}${name}`;
     const session = await begin(url);
     server.forgetSessions();
-    faulty.meet("*", () => Promise.reject(new Error("the store is away")));
+    // As ioredis does it, with what it was to write.
+    const failed = Object.assign(new Error("the store is away"), { command: { args: ["s3cr3t"] } });
+    faulty.meet("*", () => Promise.reject(failed));
+    const printed = vi.spyOn(console, "error");
+    onTestFinished(() => printed.mockRestore());
     const [answer] = await messagesOf(
       await post(url, toolCall(1, "note", { key: "a" }), { session }),
     );
     expect(answer.result.content[0].text).toMatch(/gateway.*store.*not carried out/);
     await expect(begin(url)).rejects.toThrow(/503.*gateway/);
+    expect(inspect(printed.mock.calls, { depth: 9 })).toMatch(/store failed at (?!.*s3cr3t)/s);
     expect(done).toEqual([]);
   },
 );
