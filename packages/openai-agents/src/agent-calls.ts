@@ -9,8 +9,6 @@ export type ModelCall = Pick<SavedCall, "toolName" | "callId" | "input">;
 export const keyOf = ({ toolName, callId, input }: ModelCall): string =>
   JSON.stringify([agentsNameOf(toolName), callId, input]);
 
-export const isObject = (value: unknown) =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 export const noObject = "The arguments are no JSON object. The call was not made.";
 
 /** The call in an item of OpenAI Agents. */

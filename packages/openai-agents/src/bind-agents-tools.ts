@@ -1,10 +1,9 @@
-import { invalid } from "@durable-mcp/core/internal";
+import { invalid, isRecord } from "@durable-mcp/core/internal";
 import { McpSessionError, type OfferedTool } from "@durable-mcp/sessions";
 import * as agents from "@openai/agents";
 import {
   callIn,
   isHeld,
-  isObject,
   keyOf,
   makeCall,
   type ModelCall,
@@ -90,7 +89,7 @@ export async function bindAgentsTools(
   const callsOf = async (items: readonly { rawItem: object }[]) => {
     const found = items.map(async ({ rawItem }) => {
       const call = callIn(rawItem);
-      const unreadable = ours.has(call.toolName) && !isObject(call.input);
+      const unreadable = ours.has(call.toolName) && !isRecord(call.input);
       return (await calls.get(keyOf(call))) ?? (unreadable ? over(call, noObject) : undefined);
     });
     return await Promise.all(found);
@@ -149,7 +148,7 @@ export async function bindAgentsTools(
  */
 function settle(state: State, item: agents.RunToolApprovalItem): string[] {
   const call = callIn(item.rawItem);
-  const isMade = isObject(call.input);
+  const isMade = isRecord(call.input);
   // Of what is no JSON, OpenAI Agents tells the model.
   if (isMade || call.input === item.arguments) state.approve(item);
   else state.reject(item, { message: noObject });

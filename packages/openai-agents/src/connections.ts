@@ -25,8 +25,7 @@ const clients: ClientOpener = {
   async createClient({ clientName: name, version, capabilities, signal, onElicitation, ...of }) {
     const options = { versionNegotiation: { mode: "auto" }, capabilities } as mcp.ClientOptions;
     const client = new mcp.Client({ name, version }, options);
-    const answer = async (request: unknown) => (await onElicitation!(request as never)) as never;
-    if (onElicitation) client.setRequestHandler("elicitation/create", answer);
+    if (onElicitation) client.setRequestHandler("elicitation/create", onElicitation as never);
     const transport = transportOf(of.transport as HttpTransport);
     await client.connect(transport, limits({ signal }));
     return describeClient(client, async () => {
