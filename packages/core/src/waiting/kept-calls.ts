@@ -111,9 +111,9 @@ export async function withdrawCall(context: WaitingContext, id: string): Promise
     throw notWaiting("answering");
   }
   await tellWaiting(context, next, stored.call);
-  const { fetch } = context;
-  // It asks nobody to stop: what it has found goes, even if its connection is not declared any more.
-  if (fetch || isWatch)
-    await cancelHeld(context, stored.call, { fetch: fetch ?? globalThis.fetch });
+  const { fetch, calls } = context;
+  // Its server knows nothing of a watch, and whoever reads what is left of its news passes it over.
+  if (isWatch) await calls.inbox?.forget(id).catch(() => undefined);
+  else if (fetch) await cancelHeld(context, stored.call, { fetch });
   return next;
 }

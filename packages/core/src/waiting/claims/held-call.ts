@@ -96,7 +96,7 @@ export async function lookAt(
   const current = await calls.read(call.id);
   // It was ended, and a look has perhaps found something since.
   const isGone = !current || current.call.state === "withdrawn";
-  if (isGone && call.type === "watch") await calls.inbox?.drop(await calls.inbox.list(call.id));
+  if (isGone && call.type === "watch") await calls.inbox?.forget(call.id);
   const next = current ?? stored;
   const { answer } = next.call;
   if (answer && saysUnheard(answer)) tellCannotWait(context, describeWaiting(call).tool, "unheard");

@@ -23,11 +23,9 @@ export const watchWay: HeldWay<HeldWatch> = {
       return { type: "not-sent", error, pollMs: held.intervalMs };
     }
   },
-  // It asks nobody.
+  // It asks nobody, and its server knows nothing of it.
   answer: async (call) => fateUnknown(call),
-  async cancel({ id }, _, { inbox }) {
-    await inbox?.drop(await inbox.list(id));
-  },
+  cancel: async () => undefined,
 };
 
 async function look(

@@ -49,7 +49,7 @@ const pageSize = 1_000;
 
 export function createInbox(store: SessionStore, of: WaitingOwner) {
   const owner = JSON.stringify(principalParts(of.principal));
-  return {
+  const inbox = {
     /** Those of a watch, or of all, in the order in which they were found; also those that a step has taken. */
     async list(watch?: string): Promise<StoredNews[]> {
       const prefix = waitingKeys.newsOf(of.agent, of.sessionId, watch);
@@ -81,7 +81,10 @@ export function createInbox(store: SessionStore, of: WaitingOwner) {
     async drop(entries: readonly StoredNews[]): Promise<void> {
       await Promise.all(entries.map(({ key, revision }) => store.delete(key, revision)));
     },
+    /** A watch is over, and nobody wants what it has found. */
+    forget: async (watch: string): Promise<void> => await inbox.drop(await inbox.list(watch)),
   };
+  return inbox;
 }
 
 /** Another release may write others. */
