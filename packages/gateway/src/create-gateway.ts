@@ -48,9 +48,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       const serving = serve(request).catch((error: unknown) => {
         if (error instanceof BodyNotRead) return refusal(400, error.message);
         // A store, or a function of the application, has failed. Some drivers add what they were to write.
-        const isOwn = McpSessionError.isInstance(error);
-        const why = isOwn ? error.message : ((error as Error | undefined)?.stack ?? String(error));
-        console.error(`The gateway could not answer a request. ${why}`);
+        const why = McpSessionError.isInstance(error) ? error.message : error;
+        console.error("The gateway could not answer a request.", why);
         return refusal(503, "The gateway cannot serve this now.", { code });
       });
       underWay.add(serving);

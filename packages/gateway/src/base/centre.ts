@@ -8,6 +8,7 @@ export type {
 } from "@durable-mcp/sessions";
 export type { McpStdioConnection } from "@durable-mcp/sessions/stdio";
 export {
+  checkConnections as checkDeclared,
   clientInfo,
   createBoundedStore,
   createConnectionFetch,

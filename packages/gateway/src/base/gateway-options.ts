@@ -1,4 +1,4 @@
-import type { McpConnection, OnEvent } from "./centre.ts";
+import { checkDeclared, type McpConnection, type OnEvent } from "./centre.ts";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import { checkKnown, invalidOption, isRecord, type OptionKinds } from "@durable-mcp/core/internal";
 
@@ -70,17 +70,11 @@ const known = {
 const knownOfSession = "mode resend classifyLoss onLoss lossNotice maxAgeMs toolList".split(" ");
 
 function checkConnections(connections: unknown, field: string): void {
-  if (!isRecord(connections)) throw invalidOption(field, "must be an object of connections");
-  for (const [name, definition] of Object.entries(connections)) {
-    const { type, options } = isRecord(definition) ? definition : {};
+  checkDeclared(connections);
+  const declared = connections as GatewayOptions["connections"];
+  for (const [name, { type, options }] of Object.entries(declared)) {
     const own = `${field}.${name}`;
-    const taken = known[type as keyof typeof known];
-    if (taken === undefined || !isRecord(options))
-      throw invalidOption(
-        own,
-        "must come from defineMcpClientConnection or defineMcpStdioConnection",
-      );
-    refuseUnknown(options, taken, own);
+    refuseUnknown(options, known[type], own);
     const { session } = options;
     if (isRecord(session)) refuseUnknown(session, knownOfSession, `${own}.session`);
   }

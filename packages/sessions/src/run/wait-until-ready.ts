@@ -1,6 +1,5 @@
-import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, anySignal, tryInsistently, withTimeLimit } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
-import pRetry, { AbortError } from "p-retry";
 import { checkOptions } from "../base/check-options.ts";
 import { connectionUnavailable } from "../events/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
@@ -16,21 +15,17 @@ export async function waitUntilReady(
   const signal = withTimeLimit(timeoutMs, callers);
   let last: unknown;
   const attempt = async () => {
+    signal.throwIfAborted();
     try {
-      await abortable(connection.probe(signal), signal);
+      await connection.probe(signal);
     } catch (error) {
-      signal.throwIfAborted();
       last = connectionUnavailable(error, connection.name, connection.origin);
-      throw isPassing(last) ? last : new AbortError(last as Error);
+      throw last;
     }
   };
   try {
-    await pRetry(attempt, {
-      signal,
-      retries: Number.POSITIVE_INFINITY,
-      minTimeout: 100,
-      maxTimeout: 2_000,
-    });
+    const isFinal = (error: unknown) => signal.aborted || !isPassing(error);
+    await abortable(tryInsistently(timeoutMs, attempt, isFinal), signal);
   } catch (error) {
     callers.throwIfAborted();
     if (!signal.aborted) throw error;
