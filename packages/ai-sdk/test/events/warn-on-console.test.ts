@@ -12,7 +12,7 @@ import {
   defineMcpClientConnection,
   type McpClientConnectionOptions,
 } from "../../src/index.ts";
-import type { OnEvent } from "../../../sessions/src/events/application-event.ts";
+import { createTeller, type OnEvent } from "../../../sessions/src/events/application-event.ts";
 import type { ConnectionEvent } from "../../../sessions/src/events/connection-event.ts";
 
 const warn = vi.spyOn(console, "warn");
@@ -83,6 +83,16 @@ test("a sign-in that is missing is said once for what it is to grant", async () 
   scopes = ["notes:write"];
   await step();
   expect(warnings()).toHaveLength(2);
+});
+
+test("an answer that was perhaps lost is said once for its tool, and nothing when it has come", () => {
+  const tell = createTeller(undefined);
+  const event = { type: "answer-unsure", connection: "notes", tool: "order", round: 1 } as const;
+  tell({ ...event, delivery: "delivered" });
+  expect(warnings()).toEqual([]);
+  for (let looks = 0; looks < 2; looks += 1) tell({ ...event, delivery: "unsure" });
+  const text = "Connection notes: a person's answer to the question of order was perhaps lost";
+  expect(warnings()).toEqual([expect.stringContaining(text)]);
 });
 
 test("another reason is said, too", async () => {

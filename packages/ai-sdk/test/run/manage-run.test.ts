@@ -125,6 +125,21 @@ describe("status", () => {
     expect(await registry.status({ connection: "plain" })).toMatchObject([{ alive: true }]);
     await registry.dispose();
   });
+
+  test("asks the process of a stdio server, and starts none", async () => {
+    const description = "A server that describes itself.";
+    const program = defineMcpStdioConnection({ ...describingProgram(), description });
+    const provider = createConnectionProvider({ connections: { program } });
+    await using registry = provider.create({ principal: alice });
+    const status = async () => (await registry.status({ timeoutMs: 2_000 }))[0];
+    expect(await status()).toMatchObject({ alive: false, reason: "not-connected" });
+    const { pid } = JSON.parse(textOf(await registry.call("program", "describe")));
+    expect(await status()).toMatchObject({ alive: true });
+    process.kill(pid, "SIGSTOP");
+    expect(await status()).toMatchObject({ alive: false, reason: "timeout" });
+    process.kill(pid, "SIGCONT");
+    expect(await status()).toMatchObject({ alive: true });
+  });
 });
 
 test.each(backends)("status asks the server of a name, in %s", async (backend) => {
