@@ -67,12 +67,13 @@ describe.skipIf(process.platform !== "linux")("a process tree", () => {
 
 test("a process that later has the number of the server is none of it", () => {
   const started = { pid: 7, parent: 1, group: 7, startedAt: "1", mark: "" };
-  let entries = [started];
+  const other = { ...started, pid: 8, group: 8 };
+  let entries = [started, other];
   const tree = createProcessTree(mark(), 7, { read: () => entries, forget: () => undefined });
   expect(tree.isGone()).toBe(false);
-  entries = [];
+  entries = [other];
   expect(tree.isGone()).toBe(true);
-  entries = [{ ...started, startedAt: "2" }];
+  entries = [{ ...started, startedAt: "2" }, other];
   expect(tree.isGone()).toBe(true);
 });
 
