@@ -76,6 +76,23 @@ describe("commit", () => {
     await registry.dispose();
   });
 
+  test("writes when a named session was used: now, or when its run ended", async () => {
+    let time = Date.now();
+    const { provider } = await startNotes({}, { now: () => time });
+    const lastUse = async (session: AgentSession) => {
+      const listed = await provider.list(session, { principal: alice });
+      return listed.find(({ name }) => name === "research")?.lastUsedAt;
+    };
+    const registry = provider.create({ principal: alice });
+    await registry.named.create("research");
+    time += 1_000;
+    expect(await lastUse(provider.commit(registry, {}))).toBe(time);
+    await registry.dispose();
+    const endedAt = time;
+    time += 1_000;
+    expect(await lastUse(provider.commit(registry, {}))).toBe(endedAt);
+  });
+
   test("writes only the slots that changed", async () => {
     const { server, application, session } = await startSaved();
     const other = await application.step(session, list, bob);
