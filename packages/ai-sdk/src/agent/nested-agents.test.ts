@@ -166,6 +166,25 @@ describe.each(majors)("a tool of agentTool with AI SDK $major", ({ major, ai }) 
     expect((await step(first.messages, ["Done."], delegating())).told).toEqual(told);
   });
 
+  test("is executed again when what it waits for is over, and not before", async () => {
+    let executions = 0;
+    const counted =
+      (...turns: Turn[]): MakeTools =>
+      (tools) => {
+        const agent = () => {
+          executions += 1;
+          return agentOf(tools, turns);
+        };
+        return { delegate: agentTool({ description: "Orders.", agent }) as never };
+      };
+    const first = await step(start, [call("delegate")], counted(order()));
+    const early = await step(first.messages, [], counted());
+    expect(executions).toBe(1);
+    await answer();
+    const last = await step(early.messages, ["Done."], counted("Tea."));
+    expect([executions, ...last.told]).toEqual([2, "text: Tea."]);
+  });
+
   test("waits on after an abort, and takes back what was asked in that step", async () => {
     const first = await step(start, [call("delegate")], delegating(order()));
     await answer();
