@@ -73,9 +73,10 @@ describe.each(backends)("in %s", (backend) => {
     expect(server.log).toEqual([]);
   });
 
-  test("clearTools drops the list", async () => {
-    const { clearTools, step, server } = await start();
+  test("clearTools drops the list, and not what is known of the server", async () => {
+    const { clearTools, list, step, server } = await start();
     await clearTools();
+    expect(await list()).toMatchObject([{ kind: "remembered", protocolVersion: "2026-07-28" }]);
     await step(greet);
     expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
   });
