@@ -1,4 +1,4 @@
-import { createMemoryStore } from "@durable-mcp/core";
+import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { createFaultyServer } from "@durable-mcp/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { collectEvents } from "../collect-events.ts";
@@ -7,6 +7,7 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
   type McpClientConnectionOptions,
+  type TokenContext,
 } from "../../src/index.ts";
 
 type Faulty = Awaited<ReturnType<typeof createFaultyServer>>;
@@ -183,3 +184,32 @@ describe("a server that begins slowly", () => {
     expect(events).toMatchObject([{ type: "unavailable", reason: "timeout" }]);
   });
 });
+
+test.each([401, 403])(
+  "a user who has to sign in before the server says what it speaks is asked to (%i)",
+  async (status) => {
+    let isSignedIn = false;
+    const getToken = async ({ refused }: TokenContext) => {
+      if (refused && !isSignedIn)
+        throw new McpSessionError("AUTHORIZATION_REQUIRED", "Connection hello: sign in.");
+      return await Promise.resolve({ token: isSignedIn ? "wide" : "narrow" });
+    };
+    const { server, step } = await start(
+      { era: "2026-07-28" },
+      { session: "stateful", auth: { getToken } },
+    );
+    const refuses = async () =>
+      await Promise.resolve(
+        new Response(null, {
+          status,
+          headers: { "www-authenticate": 'Bearer error="insufficient_scope", scope="notes"' },
+        }),
+      );
+    server.meet(refuses, { ...meeting, times: 1 });
+    const { tools: none, events } = await step();
+    expect(none).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ error: { code: "AUTHORIZATION_REQUIRED" } });
+    isSignedIn = true;
+    expect(await step()).toMatchObject({ tools });
+  },
+);

@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import { readAnswer } from "@durable-mcp/core/internal";
 import type { ClientConfig } from "../base/mcp-client.ts";
 import { firstWithDiscovery } from "../records/kept-session.ts";
@@ -13,7 +14,8 @@ export async function probeServer(
 ): Promise<Response | undefined> {
   const probe = discoverRequest(firstWithDiscovery, { name, version }, capabilities);
   const response = await fetch(url, { ...probe, signal }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
+    const isLocked = McpSessionError.isInstance(error) && error.code === "AUTHORIZATION_REQUIRED";
+    if (signal.aborted || isLocked) throw error;
     // The handshake says why.
     return undefined;
   });
