@@ -28,7 +28,7 @@ export { type InspectedRecord, operateStore } from "./records/operator-records.t
 export { type ListedRecord, parseRecordOwner } from "./records/slot-record.ts";
 export { runInternalsOf } from "./run/run-internals.ts";
 export { currentScope, type RunScope } from "./run/run-scope.ts";
-export { checkConnections, connectionName } from "./sessions/check-connections.ts";
+export { checkConnections } from "./sessions/check-connections.ts";
 export type { StoredSessionsOptions } from "./management/durable-sessions.ts";
 export { openStoredFetch } from "./sessions/open-session-fetch.ts";
 export { durableSessionsFields } from "./sessions/option-schemas.ts";

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { oneLine, wait } from "@durable-mcp/core/internal";
 import { createGateway } from "@durable-mcp/gateway";
 import type { McpConnection } from "@durable-mcp/sessions";
-import { connectionName } from "@durable-mcp/sessions/internal";
 import { toNodeHandler } from "@durable-mcp/server/node";
 import { openStore } from "@durable-mcp/stores/open";
 import type { Command } from "commander";
@@ -14,6 +13,7 @@ import { isDisabled, kindOf, unknownFields } from "../configuration/declared-ser
 import { readMcpJson } from "../configuration/mcp-json.ts";
 import { CommandFailure, wrongUsage } from "../output/command-failure.ts";
 import { print, tell } from "../output/print.ts";
+import { connectionName } from "../probe/definition.ts";
 import { loadDriver } from "../store/open-place.ts";
 import { asked, listen } from "../serving/listen.ts";
 import { claimPrograms } from "./claim-programs.ts";

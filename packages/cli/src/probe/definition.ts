@@ -90,7 +90,7 @@ export function moduleOf({ imports, name, text }: Definition): string {
 }
 
 /** What a connection may be named. */
-const connectionName = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
+export const connectionName = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
 
 /** A module with several, in one object. */
 export function connectionsModule(definitions: readonly Definition[]): string {

@@ -18,7 +18,6 @@ export {
   notWaiting,
   waitingFailure,
 } from "./record/waiting-failure.ts";
-export { renews } from "./record/waiting-life.ts";
 export { describeWaiting } from "./record/describe-waiting.ts";
 export {
   parseWaitingRecord,

@@ -2,16 +2,11 @@
 
 import { invalid } from "@durable-mcp/core/internal";
 import type { NewsType, WaitingCall } from "@durable-mcp/core/waiting";
-import type {
-  StoredCall,
-  StoredNews,
-  WaitingRecord,
-  WatchCall,
-} from "@durable-mcp/core/waiting/internal";
+import type { StoredNews, WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import { checkOptions, optionalOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { isOpen, loadWaiting, type StoredCalls } from "./stored-calls.ts";
+import { loadWaiting, type StoredCalls } from "./stored-calls.ts";
 import { mayWatch, type WaitingSource } from "./waiting-source.ts";
 
 /** What is watched. */
@@ -127,7 +122,6 @@ const maxLength = 100_000;
 export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
   const { source, now } = kept;
   const records = await kept.records();
-  const { renews } = await loadWaiting();
   const { inbox } = records;
   const known = given.get(source) ?? { keys: new Set(), length: 0 };
   given.set(source, known);
@@ -154,13 +148,8 @@ export async function takeNews(kept: StoredCalls): Promise<NewsEntry[]> {
     if (!isDone) return;
     await inParallel(news, (one) => inbox!.take(one, now()));
     await inParallel(ids, async (id) => {
-      const watch = await records.read(id);
-      if (!watch || !isOpen(watch) || watch.call.type !== "watch") return;
-      const { call } = watch as StoredCall<WatchCall>;
-      const taken = news.filter(({ entry }) => entry.watch === id).length;
-      const left = Math.max(0, (call.held.news ?? 0) - taken);
-      const next = { ...call.held, expiresAt: call.expiresAt, news: left };
-      await records.replace(watch, renews(call, next, now()));
+      const { length } = news.filter(({ entry }) => entry.watch === id);
+      await records.noteTaken(id, length, now());
     });
   });
   return news.map((one) => describe(one, callOf(one)!));

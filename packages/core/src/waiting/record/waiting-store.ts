@@ -7,7 +7,7 @@ import { waitingKeys, type WaitingOwner } from "./waiting-key.ts";
 import { createInbox } from "./inbox.ts";
 import { createStepMarks } from "./step-marks.ts";
 import { sessionEnded } from "./waiting-failure.ts";
-import { delivers, isOpen } from "./waiting-life.ts";
+import { delivers, isOpen, renews } from "./waiting-life.ts";
 import {
   newestVersion,
   parseWaitingRecord,
@@ -57,6 +57,7 @@ export function createWaitingStore(
     const isId = typeof id === "string" && id.length <= maxIdLength;
     return isId ? await store.get(keyOf(id)) : undefined;
   };
+  const read = async (id: string) => accept(await get(id), id);
   const put = async (call: WaitingRecord, ifRevision: string | null) =>
     await store.put(keyOf(call.id), printWaitingRecord(call), ifRevision, { owner, at: now?.() });
 
@@ -82,7 +83,7 @@ export function createWaitingStore(
     steps: isCarried ? undefined : createStepMarks(store, of),
     /** Names the entry of a call that begins to wait. */
     reference: async () => (isCarried ? undefined : await createReference(of)),
-    read: async (id: string) => accept(await get(id), id),
+    read,
     /** What stands in a call's place, by whatever release. */
     value: async (id: string): Promise<JsonValue | undefined> => (await get(id))?.value,
     /** @returns the stored record, or another process's in its place @throws `NOT_WAITING`, see `CreationTries` */
@@ -103,6 +104,7 @@ export function createWaitingStore(
       if (isOpen(call) || call.isDelivered) return true;
       return (await replace({ call, revision }, delivers(call))) !== undefined;
     },
+    noteTaken: createTaken(read, replace),
     async remove({ call, revision }: StoredCall): Promise<void> {
       await store.delete(keyOf(call.id), revision);
       await due?.forget(call).catch(() => undefined);
@@ -111,15 +113,25 @@ export function createWaitingStore(
     /** When a record was last put or touched. */
     lastUse: (stored: StoredCall) =>
       lastUse(store, { prefix: keyOf(stored.call.id), owner }, stored),
-    /**
-     * All of them, in the order in which they were asked. Unreadable ones are left out.
-     *
-     * @throws {McpSessionError} `STATE_INVALID` for a record of a later release
-     */
+    /** All of them in the order of the questions, without unreadable ones. @throws `STATE_INVALID` for a later release's */
     async list(): Promise<StoredCall[]> {
       const found = await listAll(store, { prefix, owner });
       return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
     },
+  };
+}
+
+/** Notes that a step has taken so many of a watch's news, if the watch is not over. */
+function createTaken(
+  read: (id: string) => Promise<StoredCall | undefined>,
+  replace: (stored: StoredCall, next: WaitingRecord) => Promise<unknown>,
+) {
+  return async (id: string, taken: number, at: number): Promise<void> => {
+    const stored = await read(id);
+    if (stored?.call.type !== "watch" || !isOpen(stored.call)) return;
+    const { held, expiresAt } = stored.call;
+    const news = Math.max(0, (held.news ?? 0) - taken);
+    await replace(stored, renews(stored.call, { ...held, expiresAt, news }, at));
   };
 }
 
