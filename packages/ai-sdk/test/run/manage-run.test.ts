@@ -142,6 +142,23 @@ describe("status", () => {
   });
 });
 
+test("a client of a stdio server that is too old is that of another process", async () => {
+  let time = Date.now();
+  const description = "A server that describes itself.";
+  const session = { maxAgeMs: 60_000 };
+  const program = defineMcpStdioConnection({ ...describingProgram(), description, session });
+  const provider = createConnectionProvider({ connections: { program }, now: () => time });
+  await using registry = provider.create({ principal: alice });
+  const pid = async () => {
+    const client = await registry.client("program");
+    return JSON.parse(textOf(await client.callTool({ name: "describe", arguments: {} }))).pid;
+  };
+  const before = await pid();
+  expect(await pid()).toBe(before);
+  time += 60_000;
+  expect(await pid()).not.toBe(before);
+});
+
 test.each(backends)("status asks the server of a name, in %s", async (backend) => {
   const { step, server: notes } = await startNotebooks(backend);
   await step(({ named }) => named.create("research", { connections: ["notes"] }));
