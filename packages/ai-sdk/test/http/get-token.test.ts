@@ -22,6 +22,21 @@ describe("getToken", () => {
     expect(contexts.map(({ abortSignal }) => abortSignal.aborted)).toEqual([true, true, true]);
   });
 
+  test("that fails is asked once for a call, which is not sent", async () => {
+    const getToken = vi.fn<() => Promise<{ token: string }>>();
+    getToken.mockResolvedValue({ token: "token-1" });
+    const { server, application } = await startNotes({ auth: { getToken } });
+    const session = await application.step({}, (registry) => registry.tools());
+    getToken.mockReset().mockRejectedValue(new Error("There is none."));
+    server.requests.length = 0;
+    await application.step(session, async (registry) => {
+      const called = registry.call("notes", "list_notes");
+      await expect(called).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+    });
+    expect(getToken).toHaveBeenCalledTimes(1);
+    expect(server.log).toEqual([]);
+  });
+
   test("is not asked by a step that sends nothing", async () => {
     const { contexts, auth } = countedTokens();
     const { application } = await startNotes({ auth });
