@@ -50,7 +50,7 @@ export async function checkFinding(browser, { origin, patience }, problems) {
     await page.locator("#localsearch-list .result").first().waitFor();
   }
 
-  /** A page that renders its results once more, as it does when their excerpts come, forgets which one the keys chose. */
+  /** A page that gets its results once more forgets which one the keys chose. */
   async function choose(selected) {
     const until = Date.now() + patience;
     do {
